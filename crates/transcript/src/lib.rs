@@ -1,0 +1,36 @@
+//! What happened in an ACP session, as plain data.
+//!
+//! A session's record is a list of numbered [`Entry`]s: one for each `session/update` the agent sent, verbatim, and one
+//! for each other thing worth remembering (a prompt, the end of a turn, a permission). From them follow
+//!
+//! - the [`View`]: what people see, folded;
+//! - the [`replay`](replay()): the shortest list of updates with the same view, which a load sends;
+//! - the [`SessionFacts`]: title, times, counts and settings, as a list shows them.
+//!
+//! Nothing here reads a clock, a file or a socket.
+
+mod entry;
+mod error;
+pub mod export;
+pub mod json;
+mod message;
+mod replay;
+mod session;
+mod time;
+mod turn;
+mod update;
+mod view;
+
+pub use entry::{Audience, Entry, EntryNumber, LayerKind, Step, StepKind, Turn};
+pub use error::TranscriptError;
+pub use json::Json;
+pub use message::{MessageId, MessageIds};
+pub use replay::{Replay, Replayed, States, replay};
+pub use session::{
+    AgentInfo, AgentSession, Cost, Cwd, Fact, InForce, McpServerNames, McpTransport, Parent, SessionFacts, SessionId,
+    Shelf, Titles,
+};
+pub use time::Timestamp;
+pub use turn::{TurnEnd, interrupt};
+pub use update::{UpdateKind, content_text, with_message_id};
+pub use view::{Item, Message, Part, Role, State, ToolCall, View, What};

@@ -1,0 +1,379 @@
+//! Replay: entries → the shortest list of updates that shows a client the same conversation.
+//!
+//! Within a turn, text chunks of one message are joined, a tool call comes once, in its place and in its final state,
+//! and a plan comes once, at the turn's end. State updates (usage, commands, mode, options, info) come once, at the end
+//! of all. What has `_meta`, or a member that ACP does not define, is never folded away: it comes in its place, as it was.
+//!
+//! Entries are pushed one by one and what is finished is taken out, so memory holds one turn, and of a very long turn
+//! only a window of [`WINDOW`] bytes; past that a tool call may come as a call and a later update, which folds the same.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::json::{Members, write_string};
+use crate::update::{Chunk, UpdateKind, offset_in, with_message_id};
+use crate::{Audience, Entry, Json, MessageId, StepKind, Turn};
+
+/// Joined text grows to this many bytes; a longer message comes in several chunks.
+const LONGEST_TEXT: usize = 64 * 1024;
+
+/// How many bytes of a turn are held before they are given out unfinished.
+const WINDOW: usize = 8 * 1024 * 1024;
+
+/// The replay of all `entries`.
+pub fn replay<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<Replayed> {
+    let (mut replay, mut all) = (Replay::default(), Vec::new());
+    for entry in entries {
+        all.extend(replay.push(entry));
+    }
+    let (last, states) = replay.finish();
+    all.extend(last);
+    all.extend(states.updates());
+    all
+}
+
+/// One update of a replay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replayed {
+    /// The turn it belongs to; none for the state updates behind all turns.
+    pub turn: Option<Turn>,
+    /// The params of the `session/update`, all but the session id: an object that begins with `update`.
+    pub params: Json,
+}
+
+impl Replayed {
+    fn new(turn: Option<Turn>, update: &str, extra: Option<&Json>) -> Self {
+        let extra = extra.map(Json::as_str).and_then(|extra| extra.strip_prefix('{')?.strip_suffix('}'));
+        let params = match extra.map(str::trim) {
+            None | Some("") => format!("{{\"update\":{update}}}"),
+            Some(extra) => format!("{{\"update\":{update},{extra}}}"),
+        };
+        Self { turn, params: Json::from_stored(params) }
+    }
+
+    /// The update alone.
+    pub fn update(&self) -> Option<&str> {
+        Members::read(self.params.as_str())?.get("update")
+    }
+}
+
+/// A replay in the making.
+#[derive(Debug, Default)]
+pub struct Replay {
+    turn: Option<Turn>,
+    slots: Vec<Slot>,
+    bytes: usize,
+    tools: HashMap<String, OpenTool>,
+    plan: Option<Json>,
+    states: States,
+}
+
+/// A tool call that this turn has told of.
+#[derive(Debug, Clone, Copy, Default)]
+struct OpenTool {
+    /// Whether it began in this turn; else only updates of an earlier call came.
+    is_called: bool,
+    /// The slot that its next plain update changes.
+    slot: Option<usize>,
+}
+
+/// One update to be, in its place.
+#[derive(Debug)]
+enum Slot {
+    /// As it came.
+    Whole { update: Json, extra: Option<Json> },
+    /// Plain text of one message; `end` is where more of it goes.
+    Text { kind: UpdateKind, id: Box<str>, update: String, text_len: usize, end: usize },
+    /// A tool call's members.
+    Tool { members: Vec<(String, String)> },
+}
+
+impl Replay {
+    /// Takes the next entry, and gives out what came before it if that is finished.
+    pub fn push(&mut self, entry: &Entry) -> Vec<Replayed> {
+        let step = &entry.step;
+        let finished = if self.turn == Some(step.turn) && self.bytes < WINDOW { Vec::new() } else { self.take() };
+        self.turn = Some(step.turn);
+        if step.audience != Audience::Client {
+            return finished;
+        }
+        match step.kind {
+            StepKind::Prompt => self.push_prompt(entry),
+            StepKind::Update(kind) => {
+                let known = kind.known_members();
+                let is_plain =
+                    step.extra.is_none() && step.body.members().is_some_and(|members| members.are_all_among(known));
+                let update = match &step.message_id {
+                    Some(id) if kind.is_chunk() => with_message_id(&step.body, id),
+                    _ => step.body.clone(),
+                };
+                self.push_update(kind, is_plain, update, step.extra.as_ref());
+            }
+            StepKind::TurnEnded
+            | StepKind::PermissionAsked
+            | StepKind::PermissionAnswered
+            | StepKind::StateSet
+            | StepKind::Restored
+            | StepKind::ForkedFrom => {}
+        }
+        finished
+    }
+
+    /// Gives out what is left, and the state updates that belong behind everything.
+    pub fn finish(mut self) -> (Vec<Replayed>, States) {
+        let last = self.take();
+        (last, self.states)
+    }
+
+    /// A prompt comes block by block, as it was sent.
+    fn push_prompt(&mut self, entry: &Entry) {
+        let id = prompt_message_id(entry);
+        for block in entry.step.body.elements().unwrap_or_default() {
+            let update = format!(
+                r#"{{"sessionUpdate":"user_message_chunk","content":{block},"messageId":{}}}"#,
+                write_string(id.as_str())
+            );
+            self.push_whole(Json::from_stored(update), None);
+        }
+    }
+
+    fn push_update(&mut self, kind: UpdateKind, is_plain: bool, update: Json, extra: Option<&Json>) {
+        match kind {
+            UpdateKind::Notice => {}
+            UpdateKind::Plan => {
+                let has_entries = update.members().is_some_and(|members| members.get_some("entries").is_some());
+                if has_entries {
+                    self.plan = is_plain.then(|| update.clone());
+                }
+                if !(has_entries && is_plain) {
+                    self.push_whole(update, extra);
+                }
+            }
+            UpdateKind::ToolCall | UpdateKind::ToolCallUpdate => self.push_tool(kind, is_plain, update, extra),
+            UpdateKind::AgentMessageChunk | UpdateKind::AgentThoughtChunk if is_plain => self.push_chunk(kind, update),
+            UpdateKind::UserMessageChunk
+            | UpdateKind::AgentMessageChunk
+            | UpdateKind::AgentThoughtChunk
+            | UpdateKind::Other => self.push_whole(update, extra),
+            UpdateKind::AvailableCommands
+            | UpdateKind::CurrentMode
+            | UpdateKind::ConfigOption
+            | UpdateKind::SessionInfo
+            | UpdateKind::Usage => {
+                if self.states.take(kind, is_plain, &update) == Place::Here {
+                    self.push_whole(update, extra);
+                }
+            }
+        }
+    }
+
+    fn push_chunk(&mut self, kind: UpdateKind, update: Json) {
+        let read = Chunk::read(kind, update.as_str());
+        let Some(Chunk { message_id: Some(id), plain_text: Some(text), .. }) = read else {
+            return self.push_whole(update, None);
+        };
+        if let Some(Slot::Text { kind: open_kind, id: open_id, update, text_len, end }) = self.slots.last_mut()
+            && *open_kind == kind
+            && **open_id == *id
+            && *text_len + text.len() <= LONGEST_TEXT
+        {
+            update.insert_str(*end, text);
+            *end += text.len();
+            *text_len += text.len();
+            self.bytes += text.len();
+            return;
+        }
+        let (text_len, end) = (text.len(), offset_in(update.as_str(), text) + text.len());
+        let id = id.into();
+        self.push_slot(Slot::Text { kind, id, update: update.as_str().to_owned(), text_len, end });
+    }
+
+    fn push_tool(&mut self, kind: UpdateKind, is_plain: bool, update: Json, extra: Option<&Json>) {
+        let members = update.members();
+        let id = members.as_ref().and_then(|members| members.get_string("toolCallId"));
+        let (Some(members), Some(id)) = (members, id) else { return self.push_whole(update, extra) };
+        let tool = self.tools.get(id.as_ref()).copied().unwrap_or_default();
+        let begins = kind == UpdateKind::ToolCall && !tool.is_called;
+        if is_plain
+            && !begins
+            && let Some(slot) = tool.slot
+        {
+            return self.change_tool(slot, &members);
+        }
+        // A call keeps its own extras and takes in later updates; an update with extras stays as it is.
+        let can_grow = extra.is_none() && (is_plain || begins);
+        let slot = can_grow.then_some(self.slots.len());
+        self.tools.insert(id.into_owned(), OpenTool { is_called: tool.is_called || begins, slot });
+        if can_grow {
+            let members = members.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            self.push_slot(Slot::Tool { members });
+        } else {
+            self.push_whole(update, extra);
+        }
+    }
+
+    fn change_tool(&mut self, slot: usize, change: &Members<'_>) {
+        let Some(Slot::Tool { members }) = self.slots.get_mut(slot) else { return };
+        for (name, value) in change.iter() {
+            // `null` leaves a member as it is.
+            if matches!(name, "sessionUpdate" | "toolCallId") || value == "null" {
+                continue;
+            }
+            self.bytes += value.len();
+            // Of members with one name, the last counts.
+            match members.iter_mut().rev().find(|(known, _)| known == name) {
+                Some((_, old)) => {
+                    self.bytes -= old.len();
+                    value.clone_into(old);
+                }
+                None => members.push((name.to_owned(), value.to_owned())),
+            }
+        }
+    }
+
+    fn push_whole(&mut self, update: Json, extra: Option<&Json>) {
+        self.push_slot(Slot::Whole { update, extra: extra.cloned() });
+    }
+
+    fn push_slot(&mut self, slot: Slot) {
+        self.bytes += match &slot {
+            Slot::Whole { update, extra } => {
+                update.as_str().len() + extra.as_ref().map_or(0, |extra| extra.as_str().len())
+            }
+            Slot::Text { update, .. } => update.len(),
+            Slot::Tool { members } => members.iter().map(|(name, value)| name.len() + value.len()).sum(),
+        };
+        self.slots.push(slot);
+    }
+
+    /// Ends the turn so far.
+    fn take(&mut self) -> Vec<Replayed> {
+        let turn = self.turn;
+        self.bytes = 0;
+        self.tools.clear();
+        let plan = self.plan.take().map(|plan| Replayed::new(turn, plan.as_str(), None));
+        let slots = self.slots.drain(..).map(|slot| match slot {
+            Slot::Whole { update, extra } => Replayed::new(turn, update.as_str(), extra.as_ref()),
+            Slot::Text { update, .. } => Replayed::new(turn, &update, None),
+            Slot::Tool { members } => {
+                let members: Vec<String> =
+                    members.iter().map(|(name, value)| format!("{}:{value}", write_string(name))).collect();
+                Replayed::new(turn, &format!("{{{}}}", members.join(",")), None)
+            }
+        });
+        slots.chain(plan).collect()
+    }
+}
+
+/// The id of a prompt's message; one made of the entry's number, should none have been assigned.
+pub(crate) fn prompt_message_id(entry: &Entry) -> MessageId {
+    entry.step.message_id.clone().unwrap_or_else(|| MessageId::new(format!("prompt-{}", entry.number)))
+}
+
+/// Where a state update belongs.
+#[derive(PartialEq, Eq)]
+enum Place {
+    Here,
+    End,
+}
+
+/// The state updates that come once, behind everything: the latest of each kind, unless it came in its own place.
+///
+/// A stretch of entries tells some of them; [`States::then`] joins stretches.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct States {
+    #[serde(skip_serializing_if = "Told::is_not")]
+    usage: Told,
+    #[serde(skip_serializing_if = "Told::is_not")]
+    commands: Told,
+    #[serde(skip_serializing_if = "Told::is_not")]
+    mode: Told,
+    #[serde(skip_serializing_if = "Told::is_not")]
+    options: Told,
+    #[serde(skip_serializing_if = "Told::is_not")]
+    title: Told,
+    #[serde(skip_serializing_if = "Told::is_not")]
+    updated_at: Told,
+}
+
+/// What a stretch of entries tells of a state.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Told {
+    /// Nothing.
+    #[default]
+    Not,
+    /// This, and it belongs behind everything.
+    AtEnd(Json),
+    /// Something that stands in its own place, so that nothing may follow.
+    InPlace,
+}
+
+impl Told {
+    fn is_not(&self) -> bool {
+        *self == Self::Not
+    }
+
+    fn at_end(&self) -> Option<&Json> {
+        match self {
+            Self::AtEnd(update) => Some(update),
+            Self::Not | Self::InPlace => None,
+        }
+    }
+}
+
+impl States {
+    /// The states after `later` came behind this stretch.
+    #[must_use]
+    pub fn then(self, later: Self) -> Self {
+        let pick = |earlier: Told, later: Told| if later.is_not() { earlier } else { later };
+        Self {
+            usage: pick(self.usage, later.usage),
+            commands: pick(self.commands, later.commands),
+            mode: pick(self.mode, later.mode),
+            options: pick(self.options, later.options),
+            title: pick(self.title, later.title),
+            updated_at: pick(self.updated_at, later.updated_at),
+        }
+    }
+
+    /// The updates that come behind everything.
+    pub fn updates(&self) -> Vec<Replayed> {
+        let whole = [&self.usage, &self.commands, &self.mode, &self.options];
+        let mut updates: Vec<Json> = whole.into_iter().filter_map(Told::at_end).cloned().collect();
+        let info = [("title", &self.title), ("updatedAt", &self.updated_at)];
+        let info: Vec<String> =
+            info.into_iter().filter_map(|(name, told)| Some(format!("\"{name}\":{}", told.at_end()?))).collect();
+        if !info.is_empty() {
+            let update = format!("{{\"sessionUpdate\":\"session_info_update\",{}}}", info.join(","));
+            updates.push(Json::from_stored(update));
+        }
+        updates.iter().map(|update| Replayed::new(None, update.as_str(), None)).collect()
+    }
+
+    fn take(&mut self, kind: UpdateKind, is_plain: bool, update: &Json) -> Place {
+        let told = |value: &str| {
+            if is_plain { Told::AtEnd(Json::from_stored(value.to_owned())) } else { Told::InPlace }
+        };
+        match kind {
+            UpdateKind::Usage => self.usage = told(update.as_str()),
+            UpdateKind::AvailableCommands => self.commands = told(update.as_str()),
+            UpdateKind::CurrentMode => self.mode = told(update.as_str()),
+            UpdateKind::ConfigOption => self.options = told(update.as_str()),
+            _ => {
+                // Members left out are unchanged, so each is a state of its own.
+                let members = update.members();
+                let member = |name| members.as_ref().and_then(|members| members.get(name));
+                if let Some(title) = member("title") {
+                    self.title = told(title);
+                }
+                if let Some(updated_at) = member("updatedAt") {
+                    self.updated_at = told(updated_at);
+                }
+            }
+        }
+        if is_plain { Place::End } else { Place::Here }
+    }
+}

@@ -1,0 +1,696 @@
+//! What is known of a session beside its entries: the facts that a list shows and a load needs.
+//!
+//! Most facts follow from entries; [`SessionFacts::observe`] is the one place that says how. The others are told by
+//! whoever runs the session, as [`Fact`]s. No type here can hold a value of an MCP server's environment or headers.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::json::{Members, read_string};
+use crate::update::{Chunk, content_text};
+use crate::{
+    Audience, Entry, EntryNumber, Json, MessageId, StepKind, Timestamp, TranscriptError, Turn, TurnEnd, UpdateKind,
+};
+
+/// The id of a session: ours, the only one that clients see.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SessionId(Box<str>);
+
+impl SessionId {
+    /// Takes `id` if it can be shown in a line and typed by a person.
+    pub fn parse(id: impl Into<String>) -> Result<Self, TranscriptError> {
+        let id = id.into();
+        let is_good = |c: char| !c.is_whitespace() && !c.is_control();
+        if (1..=200).contains(&id.len()) && id.chars().all(is_good) {
+            Ok(Self(id.into_boxed_str()))
+        } else {
+            Err(TranscriptError::NotASessionId { id })
+        }
+    }
+
+    /// The id made of 128 random bits: 32 hexadecimal digits.
+    pub fn from_random_bits(bits: u128) -> Self {
+        Self(format!("{bits:032x}").into_boxed_str())
+    }
+
+    /// The id's text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl TryFrom<String> for SessionId {
+    type Error = TranscriptError;
+
+    fn try_from(id: String) -> Result<Self, Self::Error> {
+        Self::parse(id)
+    }
+}
+
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> Self {
+        id.0.into()
+    }
+}
+
+/// All that is known of a session beside its entries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionFacts {
+    /// Its id.
+    pub session_id: SessionId,
+    /// Whose it is; empty where all sessions belong to the person at the machine.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub owner: String,
+    /// Its titles, by who gave them.
+    #[serde(default)]
+    pub titles: Titles,
+    /// Where it works.
+    pub cwd: Cwd,
+    /// The further folders of the latest new, load or resume.
+    #[serde(default)]
+    pub additional_directories: Vec<String>,
+    /// The agent it runs with.
+    pub agent: AgentInfo,
+    /// The agent's own session.
+    #[serde(default)]
+    pub agent_session: Option<AgentSession>,
+    /// The MCP servers of the latest new, load or resume.
+    #[serde(default)]
+    pub mcp_servers: Vec<McpServerNames>,
+    /// The agent's `modes`, whole, as last told.
+    #[serde(default)]
+    pub modes: Option<Json>,
+    /// The agent's `models`, whole, as last told.
+    #[serde(default)]
+    pub models: Option<Json>,
+    /// The agent's `configOptions`, whole, as last told.
+    #[serde(default)]
+    pub config_options: Option<Json>,
+    /// The agent's `availableCommands`, whole, as last told.
+    #[serde(default)]
+    pub available_commands: Option<Json>,
+    /// The settings in force.
+    #[serde(default)]
+    pub in_force: InForce,
+    /// The latest `usage_update`, whole.
+    #[serde(default)]
+    pub usage: Option<Json>,
+    /// What the session has cost so far, as the agent tells it.
+    #[serde(default)]
+    pub cost: Option<Cost>,
+    /// The keys of `_meta` in the agent's `session_info_update`s.
+    #[serde(default)]
+    pub meta: BTreeMap<String, Json>,
+    /// How many messages it has: the user's and the agent's, not thoughts.
+    #[serde(default)]
+    pub messages: u32,
+    /// The agent's message that a further chunk with its id would continue.
+    #[serde(default)]
+    pub last_message: Option<MessageId>,
+    /// How many turns have begun.
+    #[serde(default)]
+    pub turns: u32,
+    /// The entry that began the running turn.
+    #[serde(default)]
+    pub running_since: Option<EntryNumber>,
+    /// Whether the last turn failed or was interrupted.
+    #[serde(default)]
+    pub has_errors: bool,
+    /// The session it was forked from.
+    #[serde(default)]
+    pub parent: Option<Parent>,
+    /// Whether a person put it away.
+    #[serde(default)]
+    pub archived: bool,
+    /// Whether it is a session that an agent opened by itself inside another.
+    #[serde(default)]
+    pub child: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When a prompt was last accepted or a turn last ended.
+    pub updated_at: Timestamp,
+}
+
+impl SessionFacts {
+    /// A session that has just been made.
+    pub fn new(session_id: SessionId, cwd: Cwd, agent: AgentInfo, created_at: Timestamp) -> Self {
+        Self {
+            session_id,
+            owner: String::new(),
+            titles: Titles::default(),
+            cwd,
+            additional_directories: Vec::new(),
+            agent,
+            agent_session: None,
+            mcp_servers: Vec::new(),
+            modes: None,
+            models: None,
+            config_options: None,
+            available_commands: None,
+            in_force: InForce::default(),
+            usage: None,
+            cost: None,
+            meta: BTreeMap::new(),
+            messages: 0,
+            last_message: None,
+            turns: 0,
+            running_since: None,
+            has_errors: false,
+            parent: None,
+            archived: false,
+            child: false,
+            created_at,
+            updated_at: created_at,
+        }
+    }
+
+    /// The title to show.
+    pub fn title(&self) -> Option<&str> {
+        self.titles.current()
+    }
+
+    /// Which list it belongs to.
+    pub fn shelf(&self) -> Shelf {
+        if self.child {
+            Shelf::Child
+        } else if self.archived {
+            Shelf::Archived
+        } else if self.turns == 0 {
+            Shelf::Empty
+        } else {
+            Shelf::Listed
+        }
+    }
+
+    /// Where a step that belongs to no running turn stands.
+    pub fn turn_now(&self) -> Turn {
+        match self.running_since {
+            Some(_) => Turn::In(self.turns),
+            None => Turn::After(self.turns),
+        }
+    }
+
+    /// Forgets everything that entries tell, so that they can be observed anew.
+    pub fn forget_entries(&mut self) {
+        self.titles.derived = None;
+        self.titles.agent = None;
+        self.usage = None;
+        self.cost = None;
+        self.meta.clear();
+        self.messages = 0;
+        self.last_message = None;
+        self.turns = 0;
+        self.running_since = None;
+        self.has_errors = false;
+        self.updated_at = self.created_at;
+    }
+
+    /// Whether observing a step of this kind, with this message id, would change anything.
+    ///
+    /// Says no to the many chunks that continue a message, so that recording them touches nothing but the record.
+    pub fn is_told_by(&self, kind: StepKind, message_id: Option<&str>) -> bool {
+        match kind {
+            StepKind::Update(UpdateKind::AgentMessageChunk) => {
+                message_id.is_none() || message_id != self.last_message.as_ref().map(MessageId::as_str)
+            }
+            StepKind::Update(update) => update.is_state(),
+            StepKind::Prompt | StepKind::TurnEnded | StepKind::StateSet => true,
+            StepKind::PermissionAsked | StepKind::PermissionAnswered | StepKind::Restored | StepKind::ForkedFrom => {
+                false
+            }
+        }
+    }
+
+    /// Takes over what `entry` tells.
+    pub fn observe(&mut self, entry: &Entry) {
+        let step = &entry.step;
+        match step.kind {
+            StepKind::Prompt => {
+                self.messages += 1;
+                self.last_message = None;
+                if let Turn::In(turn) = step.turn {
+                    self.turns = self.turns.max(turn);
+                }
+                self.running_since = Some(entry.number);
+                self.updated_at = self.updated_at.max(step.at);
+                if self.titles.derived.is_none() {
+                    self.titles.derived = derive_title(&step.body);
+                }
+            }
+            StepKind::TurnEnded => {
+                self.running_since = None;
+                self.updated_at = self.updated_at.max(step.at);
+                self.has_errors = TurnEnd::from_json(&step.body).is_error();
+            }
+            StepKind::StateSet => self.in_force.observe_set(&step.body),
+            StepKind::Update(kind) if step.audience == Audience::Client => {
+                self.observe_update(kind, &step.body, step.message_id.as_ref());
+            }
+            StepKind::Update(_)
+            | StepKind::PermissionAsked
+            | StepKind::PermissionAnswered
+            | StepKind::Restored
+            | StepKind::ForkedFrom => {}
+        }
+    }
+
+    fn observe_update(&mut self, kind: UpdateKind, update: &Json, assigned: Option<&MessageId>) {
+        let Some(members) = update.members() else { return };
+        let text_of = |name| members.get_some(name).and_then(read_string);
+        match kind {
+            UpdateKind::AgentMessageChunk => {
+                let own = Chunk::read(kind, update.as_str()).and_then(|chunk| chunk.message_id);
+                let id = own.map(|id| MessageId::new(id.into_owned())).or_else(|| assigned.cloned());
+                if id.is_none() || id != self.last_message {
+                    self.messages += 1;
+                    self.last_message = id;
+                }
+            }
+            UpdateKind::AvailableCommands => {
+                self.available_commands = members.get_some("availableCommands").map(keep);
+            }
+            UpdateKind::CurrentMode => {
+                // Some agents still write `modeId`, as older texts of the protocol did.
+                if let Some(mode) = text_of("currentModeId").or_else(|| text_of("modeId")) {
+                    self.in_force.mode = Some(mode.into_owned());
+                }
+            }
+            UpdateKind::ConfigOption => {
+                if let Some(options) = members.get_some("configOptions") {
+                    self.in_force.observe_options(options);
+                    self.config_options = Some(keep(options));
+                }
+            }
+            UpdateKind::SessionInfo => {
+                if members.get("title").is_some() {
+                    self.titles.agent =
+                        text_of("title").map(|title| one_line(&title)).filter(|title| !title.is_empty());
+                }
+                let meta = members.get_some("_meta").and_then(Members::read);
+                for (key, value) in meta.iter().flat_map(Members::iter) {
+                    self.meta.insert(key.to_owned(), keep(value));
+                }
+            }
+            UpdateKind::Usage => {
+                self.usage = Some(update.clone());
+                if let Some(cost) = members.get_some("cost").and_then(|cost| serde_json::from_str(cost).ok()) {
+                    self.cost = Some(cost);
+                }
+            }
+            UpdateKind::UserMessageChunk
+            | UpdateKind::AgentThoughtChunk
+            | UpdateKind::ToolCall
+            | UpdateKind::ToolCallUpdate
+            | UpdateKind::Plan
+            | UpdateKind::Notice
+            | UpdateKind::Other => {}
+        }
+    }
+
+    /// Takes over a fact that no entry tells.
+    pub fn apply(&mut self, fact: Fact) {
+        match fact {
+            Fact::ManualTitle(title) => self.titles.manual = title,
+            Fact::Cwd(cwd) => self.cwd = cwd,
+            Fact::AdditionalDirectories(directories) => self.additional_directories = directories,
+            Fact::Agent(agent) => self.agent = agent,
+            Fact::AgentSession(session) => self.agent_session = session,
+            Fact::McpServers(servers) => self.mcp_servers = servers,
+            Fact::Modes(modes) => self.modes = modes,
+            Fact::Models(models) => self.models = models,
+            Fact::ConfigOptions(options) => self.config_options = options,
+            Fact::AvailableCommands(commands) => self.available_commands = commands,
+            Fact::InForce(settings) => self.in_force = settings,
+            Fact::Archived(archived) => self.archived = archived,
+        }
+    }
+}
+
+/// A fact that no entry tells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact {
+    /// The title that a person gave, or that they took back.
+    ManualTitle(Option<String>),
+    /// The session works in another folder now.
+    Cwd(Cwd),
+    /// See [`SessionFacts::additional_directories`].
+    AdditionalDirectories(Vec<String>),
+    /// The session runs with this agent now.
+    Agent(AgentInfo),
+    /// The agent's own session is this one now.
+    AgentSession(Option<AgentSession>),
+    /// See [`SessionFacts::mcp_servers`].
+    McpServers(Vec<McpServerNames>),
+    /// See [`SessionFacts::modes`].
+    Modes(Option<Json>),
+    /// See [`SessionFacts::models`].
+    Models(Option<Json>),
+    /// See [`SessionFacts::config_options`].
+    ConfigOptions(Option<Json>),
+    /// See [`SessionFacts::available_commands`].
+    AvailableCommands(Option<Json>),
+    /// See [`SessionFacts::in_force`].
+    InForce(InForce),
+    /// A person put it away, or took it out again.
+    Archived(bool),
+}
+
+/// A session's titles, by who gave them. A person's wins, then the agent's.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Titles {
+    /// From the first prompt.
+    #[serde(default)]
+    pub derived: Option<String>,
+    /// The agent's.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// A person's.
+    #[serde(default)]
+    pub manual: Option<String>,
+}
+
+impl Titles {
+    /// The one to show.
+    pub fn current(&self) -> Option<&str> {
+        self.manual.as_deref().or(self.agent.as_deref()).or(self.derived.as_deref())
+    }
+}
+
+/// A working folder: as the client wrote it, and as all its spellings are compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cwd {
+    /// As written; this is what clients are shown.
+    pub raw: String,
+    /// With links, dots and trailing slashes resolved.
+    pub canonical: String,
+}
+
+/// The agent of a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentInfo {
+    /// The name by which sessions are listed and filtered.
+    pub name: String,
+    /// The command that starts it; empty for an agent inside this process.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// The version it told.
+    #[serde(default)]
+    pub version: Option<String>,
+}
+
+/// The agent's own session for one of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSession {
+    /// The agent's id of it.
+    pub id: String,
+    /// How many the agent has had for this session, this one included.
+    pub generation: u32,
+}
+
+/// What is kept of an MCP server that a client gave: names, never values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerNames {
+    /// The server's name.
+    pub name: String,
+    /// How it is reached.
+    pub transport: McpTransport,
+    /// The names of its environment variables.
+    #[serde(default)]
+    pub env: Vec<String>,
+    /// The names of its HTTP headers.
+    #[serde(default)]
+    pub headers: Vec<String>,
+}
+
+/// How an MCP server is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum McpTransport {
+    /// A process, over its standard streams.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    /// HTTP with server-sent events, as older servers do.
+    Sse,
+    /// The ACP connection itself.
+    Acp,
+}
+
+/// The settings in force.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InForce {
+    /// The mode's id.
+    #[serde(default)]
+    pub mode: Option<String>,
+    /// The model's id.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The values of the options, by the options' ids.
+    #[serde(default)]
+    pub options: BTreeMap<String, Json>,
+}
+
+impl InForce {
+    /// The body of a [`StepKind::StateSet`] step for a mode.
+    pub fn set_mode(mode: &str) -> Json {
+        Json::from_stored(format!("{{\"mode\":{}}}", crate::json::write_string(mode)))
+    }
+
+    /// The body of a [`StepKind::StateSet`] step for a model.
+    pub fn set_model(model: &str) -> Json {
+        Json::from_stored(format!("{{\"model\":{}}}", crate::json::write_string(model)))
+    }
+
+    /// The body of a [`StepKind::StateSet`] step for an option.
+    pub fn set_option(id: &str, value: &Json) -> Json {
+        Json::from_stored(format!("{{\"option\":{},\"value\":{value}}}", crate::json::write_string(id)))
+    }
+
+    fn observe_set(&mut self, body: &Json) {
+        let Some(members) = body.members() else { return };
+        if let Some(mode) = members.get_string("mode") {
+            self.mode = Some(mode.into_owned());
+        }
+        if let Some(model) = members.get_string("model") {
+            self.model = Some(model.into_owned());
+        }
+        if let (Some(id), Some(value)) = (members.get_string("option"), members.get("value")) {
+            self.options.insert(id.into_owned(), keep(value));
+        }
+    }
+
+    fn observe_options(&mut self, options: &str) {
+        let options: Vec<Members<'_>> = serde_json::from_str(options).unwrap_or_default();
+        for option in options {
+            if let (Some(id), Some(value)) = (option.get_string("id"), option.get("currentValue")) {
+                self.options.insert(id.into_owned(), keep(value));
+            }
+        }
+    }
+}
+
+/// An amount of money.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// How much.
+    pub amount: f64,
+    /// Of what, as ISO 4217 writes it.
+    pub currency: String,
+}
+
+/// Where a fork left its source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Parent {
+    /// The source.
+    pub session_id: SessionId,
+    /// The last entry they share.
+    pub at: EntryNumber,
+}
+
+/// Which list a session belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shelf {
+    /// The usual one.
+    Listed,
+    /// That of the archived.
+    Archived,
+    /// None: it was never prompted.
+    Empty,
+    /// None: an agent opened it inside another session.
+    Child,
+}
+
+impl Shelf {
+    /// As a number.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Listed => 0,
+            Self::Archived => 1,
+            Self::Empty => 2,
+            Self::Child => 3,
+        }
+    }
+}
+
+/// A title made of a prompt: its first line of text, shortened.
+fn derive_title(blocks: &Json) -> Option<String> {
+    let blocks = blocks.elements()?;
+    let texts = blocks.iter().filter_map(|block| {
+        let members = Members::read(block)?;
+        (members.get("type") == Some("\"text\"")).then(|| content_text(block)).flatten()
+    });
+    texts.map(|text| one_line(&text)).find(|title| !title.is_empty())
+}
+
+/// The first line of `text` that says something, at most 80 characters of it.
+fn one_line(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
+    }
+}
+
+fn keep(text: &str) -> Json {
+    Json::from_stored(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LayerKind, Step};
+
+    fn facts() -> SessionFacts {
+        let cwd = Cwd { raw: "/p".to_owned(), canonical: "/p".to_owned() };
+        let id = SessionId::parse("s").unwrap();
+        SessionFacts::new(id, cwd, AgentInfo::default(), Timestamp::from_millis(100))
+    }
+
+    fn observe(facts: &mut SessionFacts, number: u32, step: Step) {
+        facts.observe(&Entry { number: EntryNumber::new(number), step });
+    }
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn update(text: &str) -> Step {
+        Step::update(at(500), Turn::In(1), Json::parse(text).unwrap()).unwrap()
+    }
+
+    fn prompt(millis: i64, turn: u32, text: &str) -> Step {
+        let blocks = Json::from_value(&serde_json::json!([{ "type": "text", "text": text }])).unwrap();
+        Step::prompt(at(millis), turn, MessageId::new("u"), blocks).unwrap()
+    }
+
+    #[test]
+    fn prompts_and_turn_ends_move_the_time_and_nothing_else_does() {
+        let mut facts = facts();
+        observe(&mut facts, 1, prompt(200, 1, "hi"));
+        assert_eq!((facts.updated_at, facts.running_since), (at(200), Some(EntryNumber::new(1))));
+        observe(&mut facts, 2, update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#));
+        assert_eq!(facts.updated_at, at(200));
+        observe(&mut facts, 3, Step::turn_ended(at(300), 1, &TurnEnd::Stopped { reason: "end_turn".to_owned() }));
+        assert_eq!((facts.updated_at, facts.running_since, facts.has_errors), (at(300), None, false));
+        observe(&mut facts, 4, Step::of_layer(at(900), Turn::After(1), LayerKind::StateSet, InForce::set_mode("ask")));
+        assert_eq!((facts.updated_at, facts.in_force.mode.as_deref()), (at(300), Some("ask")));
+    }
+
+    #[test]
+    fn a_title_comes_from_the_first_prompt_until_a_better_one() {
+        let mut facts = facts();
+        observe(&mut facts, 1, prompt(200, 1, "\n  Fix the login page\nplease"));
+        observe(&mut facts, 2, prompt(300, 2, "Something else"));
+        assert_eq!(facts.title(), Some("Fix the login page"));
+        observe(
+            &mut facts,
+            3,
+            update(r#"{"sessionUpdate":"session_info_update","title":"Login repair","_meta":{"tags":["a"]}}"#),
+        );
+        observe(&mut facts, 4, update(r#"{"sessionUpdate":"session_info_update","updatedAt":"2020-01-01T00:00:00Z"}"#));
+        assert_eq!(facts.title(), Some("Login repair"));
+        assert_eq!(facts.meta["tags"].as_str(), r#"["a"]"#);
+        facts.apply(Fact::ManualTitle(Some("Mine".to_owned())));
+        assert_eq!(facts.title(), Some("Mine"));
+        facts.apply(Fact::ManualTitle(None));
+        observe(&mut facts, 5, update(r#"{"sessionUpdate":"session_info_update","title":null}"#));
+        assert_eq!(facts.title(), Some("Fix the login page"));
+    }
+
+    #[test]
+    fn long_titles_are_shortened_at_a_character() {
+        let title = one_line(&"é".repeat(200));
+        assert_eq!(title.chars().count(), 81);
+        assert!(title.ends_with('…'));
+    }
+
+    #[test]
+    fn a_message_counts_once_however_many_chunks_it_has() {
+        let mut facts = facts();
+        observe(&mut facts, 1, prompt(200, 1, "hi"));
+        let chunk = |id: &str| {
+            update(&format!(
+                r#"{{"sessionUpdate":"agent_message_chunk","messageId":"{id}","content":{{"type":"text","text":"x"}}}}"#
+            ))
+        };
+        for (number, id) in [(2, "a"), (3, "a"), (4, "b")] {
+            let step = chunk(id);
+            assert_eq!(facts.is_told_by(step.kind, Some(id)), number != 3);
+            observe(&mut facts, number, step);
+        }
+        assert_eq!(facts.messages, 3);
+    }
+
+    #[test]
+    fn settings_follow_the_agent_and_the_client() {
+        let mut facts = facts();
+        let options = r#"[{"id":"model","currentValue":"m2"},{"id":"fast","currentValue":true}]"#;
+        observe(
+            &mut facts,
+            1,
+            update(&format!(r#"{{"sessionUpdate":"config_option_update","configOptions":{options}}}"#)),
+        );
+        observe(&mut facts, 2, update(r#"{"sessionUpdate":"current_mode_update","modeId":"code"}"#));
+        let set = InForce::set_option("model", &Json::parse("\"m3\"").unwrap());
+        observe(&mut facts, 3, Step::of_layer(at(1), Turn::After(0), LayerKind::StateSet, set));
+        assert_eq!(facts.config_options.as_ref().map(Json::as_str), Some(options));
+        assert_eq!(facts.in_force.mode.as_deref(), Some("code"));
+        assert_eq!(facts.in_force.options["model"].as_str(), "\"m3\"");
+        assert_eq!(facts.in_force.options["fast"].as_str(), "true");
+    }
+
+    #[test]
+    fn what_is_for_the_agent_alone_tells_nothing() {
+        let mut facts = facts();
+        let usage = update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#);
+        observe(&mut facts, 1, usage.with_audience(Audience::Agent));
+        assert_eq!(facts.usage, None);
+    }
+
+    #[test]
+    fn ids_fit_in_a_line() {
+        for bad in ["", "a b", "a\n", &"x".repeat(201)] {
+            assert!(SessionId::parse(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(SessionId::from_random_bits(0xab).as_str(), format!("{:0>32}", "ab"));
+    }
+}

@@ -1,0 +1,160 @@
+//! How a turn ends, and what is added when it ended badly.
+
+use std::collections::BTreeMap;
+
+use crate::json::{Members, write_string};
+use crate::{Audience, Entry, Json, Step, StepKind, Timestamp, Turn, UpdateKind};
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// The agent stopped, and said why.
+    Stopped {
+        /// The stop reason of the prompt's answer, such as `end_turn`.
+        reason: String,
+    },
+    /// The prompt was answered with an error.
+    Failed {
+        /// The JSON-RPC error object.
+        error: Json,
+    },
+    /// We, or the agent, went away before the answer.
+    Interrupted,
+}
+
+impl TurnEnd {
+    /// As the body of a step.
+    pub fn to_json(&self) -> Json {
+        Json::from_stored(match self {
+            Self::Stopped { reason } => format!("{{\"stopReason\":{}}}", write_string(reason)),
+            Self::Failed { error } => format!("{{\"error\":{error}}}"),
+            Self::Interrupted => "{\"interrupted\":true}".to_owned(),
+        })
+    }
+
+    /// Reads what [`TurnEnd::to_json`] wrote. A body of another form counts as interrupted: nobody can say more of it.
+    pub fn from_json(body: &Json) -> Self {
+        let members = body.members();
+        let member = |name| members.as_ref().and_then(|members| members.get_some(name));
+        if let Some(reason) = member("stopReason").and_then(crate::json::read_string) {
+            return Self::Stopped { reason: reason.into_owned() };
+        }
+        match member("error") {
+            Some(error) => Self::Failed { error: Json::from_stored(error.to_owned()) },
+            None => Self::Interrupted,
+        }
+    }
+
+    /// Whether people should be told that something went wrong.
+    pub fn is_error(&self) -> bool {
+        !matches!(self, Self::Stopped { .. })
+    }
+}
+
+/// The steps that close a turn cut short: each tool call still open is failed and marked as interrupted, then the turn
+/// ends. Nothing, if `entries`, which hold at least the whole last turn, do not end within a turn.
+pub fn interrupt(entries: &[Entry], at: Timestamp) -> Vec<Step> {
+    let begun = entries.iter().rev().find(|entry| entry.step.kind == StepKind::Prompt);
+    let Some(Turn::In(turn)) = begun.map(|entry| entry.step.turn) else { return Vec::new() };
+    let is_in_turn = |entry: &&Entry| entry.step.turn == Turn::In(turn);
+    if entries.iter().filter(is_in_turn).any(|entry| entry.step.kind == StepKind::TurnEnded) {
+        return Vec::new();
+    }
+    let mut steps: Vec<Step> =
+        open_tool_calls(entries.iter().filter(is_in_turn)).iter().map(|id| fail_tool_call(at, turn, id)).collect();
+    steps.push(Step::turn_ended(at, turn, &TurnEnd::Interrupted));
+    steps
+}
+
+/// The ids, as JSON, of the tool calls whose last status is not final, in the order of their ids.
+fn open_tool_calls<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<String> {
+    let mut is_open = BTreeMap::new();
+    for entry in entries {
+        let kind = entry.step.kind;
+        let is_tool = matches!(kind, StepKind::Update(UpdateKind::ToolCall | UpdateKind::ToolCallUpdate));
+        if !is_tool || entry.step.audience != Audience::Client {
+            continue;
+        }
+        let Some(members) = Members::read(entry.step.body.as_str()) else { continue };
+        let Some(id) = members.get_some("toolCallId") else { continue };
+        match members.get_some("status") {
+            Some(status) => is_open.insert(id.to_owned(), !matches!(status, "\"completed\"" | "\"failed\"")),
+            None => is_open.entry(id.to_owned()).or_insert(true).then_some(true),
+        };
+    }
+    is_open.into_iter().filter(|(_, open)| *open).map(|(id, _)| id).collect()
+}
+
+fn fail_tool_call(at: Timestamp, turn: u32, id: &str) -> Step {
+    let body = format!(
+        r#"{{"sessionUpdate":"tool_call_update","toolCallId":{id},"status":"failed","_meta":{{"rejoin":{{"interrupted":true}}}}}}"#
+    );
+    Step {
+        at,
+        turn: Turn::In(turn),
+        kind: StepKind::Update(UpdateKind::ToolCallUpdate),
+        audience: Audience::Client,
+        protocol: 1,
+        message_id: None,
+        extra: None,
+        body: Json::from_stored(body),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EntryNumber, MessageId};
+
+    fn entries(steps: Vec<Step>) -> Vec<Entry> {
+        (1..).zip(steps).map(|(number, step)| Entry { number: EntryNumber::new(number), step }).collect()
+    }
+
+    fn prompt(turn: u32) -> Step {
+        let blocks = Json::parse(r#"[{"type":"text","text":"hi"}]"#).unwrap();
+        Step::prompt(Timestamp::from_millis(0), turn, MessageId::new("m"), blocks).unwrap()
+    }
+
+    fn update(turn: u32, text: &str) -> Step {
+        Step::update(Timestamp::from_millis(0), Turn::In(turn), Json::parse(text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn an_end_comes_back_from_its_body() {
+        for end in [
+            TurnEnd::Stopped { reason: "end_turn".to_owned() },
+            TurnEnd::Failed { error: Json::parse(r#"{"code":-32000,"message":"log in"}"#).unwrap() },
+            TurnEnd::Interrupted,
+        ] {
+            assert_eq!(TurnEnd::from_json(&end.to_json()), end);
+        }
+    }
+
+    #[test]
+    fn an_interrupted_turn_fails_its_open_tool_calls_only() {
+        let steps = interrupt(
+            &entries(vec![
+                prompt(1),
+                update(1, r#"{"sessionUpdate":"tool_call","toolCallId":"done","title":"a","status":"completed"}"#),
+                update(1, r#"{"sessionUpdate":"tool_call","toolCallId":"silent","title":"b"}"#),
+                update(1, r#"{"sessionUpdate":"tool_call","toolCallId":"busy","title":"c","status":"pending"}"#),
+                update(1, r#"{"sessionUpdate":"tool_call_update","toolCallId":"busy","title":"C"}"#),
+            ]),
+            Timestamp::from_millis(5),
+        );
+        let bodies: Vec<&str> = steps.iter().map(|step| step.body.as_str()).collect();
+        let failed = |id| {
+            format!(
+                r#"{{"sessionUpdate":"tool_call_update","toolCallId":"{id}","status":"failed","_meta":{{"rejoin":{{"interrupted":true}}}}}}"#
+            )
+        };
+        assert_eq!(bodies, [failed("busy").as_str(), &failed("silent"), r#"{"interrupted":true}"#]);
+    }
+
+    #[test]
+    fn a_turn_that_ended_is_left_alone() {
+        let end = Step::turn_ended(Timestamp::from_millis(0), 1, &TurnEnd::Interrupted);
+        assert_eq!(interrupt(&entries(vec![prompt(1), end]), Timestamp::from_millis(5)), []);
+        assert_eq!(interrupt(&[], Timestamp::from_millis(5)), []);
+    }
+}
