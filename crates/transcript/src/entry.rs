@@ -2,9 +2,11 @@
 //!
 //! An entry is never changed, merged or renumbered after it was stored. What it holds of the wire is verbatim.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
-use crate::update::UpdateKind;
+use crate::update::{Chunk, UpdateKind};
 use crate::{Json, MessageId, Timestamp, TranscriptError, TurnEnd};
 
 /// An entry's place in its session, from 1.
@@ -114,6 +116,15 @@ impl Step {
     #[must_use]
     pub fn with_extra(self, extra: Json) -> Self {
         Self { extra: Some(extra), ..self }
+    }
+
+    /// The id of the message that this is a chunk of: the agent's own, or the one we assigned.
+    pub fn chunk_message_id(&self) -> Option<Cow<'_, str>> {
+        let StepKind::Update(kind) = self.kind else { return None };
+        if let Some(id) = &self.message_id {
+            return Some(id.as_str().into());
+        }
+        if kind.is_chunk() { Chunk::read(kind, self.body.as_str())?.message_id } else { None }
     }
 
     fn new(at: Timestamp, turn: Turn, kind: StepKind, audience: Audience, body: Json) -> Self {

@@ -8,18 +8,20 @@ use std::io::{BufRead, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Audience, Entry, EntryNumber, Json, MessageId, SessionFacts, Step, StepKind, Timestamp, TranscriptError, Turn,
+    Audience, Entry, EntryNumber, Json, MessageId, Session, SessionFacts, Settings, Step, StepKind, Timestamp,
+    TranscriptError, Turn,
 };
 
 /// The version that is written, and the newest that is read.
 const VERSION: u64 = 1;
 
 #[derive(Serialize, Deserialize)]
-struct Header<S> {
+struct Header<F, S> {
     /// Says what the file is.
     rejoin: Box<str>,
     version: u64,
-    session: S,
+    session: F,
+    settings: S,
 }
 
 /// One entry. Flat, because raw JSON can't be read inside a flattened struct.
@@ -43,8 +45,9 @@ struct Line {
 }
 
 /// Writes the first line.
-pub fn write_header(out: &mut impl Write, facts: &SessionFacts) -> std::io::Result<()> {
-    let header = Header { rejoin: "transcript".into(), version: VERSION, session: facts };
+pub fn write_header(out: &mut impl Write, session: &Session) -> std::io::Result<()> {
+    let Session { facts, settings } = session;
+    let header = Header { rejoin: "transcript".into(), version: VERSION, session: facts, settings };
     serde_json::to_writer(&mut *out, &header)?;
     out.write_all(b"\n")
 }
@@ -82,21 +85,23 @@ pub struct Reader<R> {
 
 impl<R: BufRead> Reader<R> {
     /// Reads the header.
-    pub fn open(input: R) -> Result<(SessionFacts, Self), ReadError> {
+    pub fn open(input: R) -> Result<(Session, Self), ReadError> {
         let mut reader = Self { input, line: 0, next: EntryNumber::START.next(), buffer: String::new() };
         if !reader.read_line()? {
             return Err(TranscriptError::NotAnExport.into());
         }
-        let header: Header<Json> = serde_json::from_str(&reader.buffer).map_err(|_| TranscriptError::NotAnExport)?;
+        let header: Header<Json, Json> =
+            serde_json::from_str(&reader.buffer).map_err(|_| TranscriptError::NotAnExport)?;
         if &*header.rejoin != "transcript" {
             return Err(TranscriptError::NotAnExport.into());
         }
         if header.version > VERSION {
             return Err(TranscriptError::UnknownVersion { found: header.version, known: VERSION }.into());
         }
-        let facts = serde_json::from_str(header.session.as_str())
-            .map_err(|source| TranscriptError::BadLine { line: 1, source })?;
-        Ok((facts, reader))
+        let bad = |source| TranscriptError::BadLine { line: 1, source };
+        let facts: SessionFacts = serde_json::from_str(header.session.as_str()).map_err(bad)?;
+        let settings: Settings = serde_json::from_str(header.settings.as_str()).map_err(bad)?;
+        Ok((Session { facts, settings }, reader))
     }
 
     /// The next entry; `None` at the end.

@@ -5,7 +5,7 @@
 //!
 //! - the [`View`]: what people see, folded;
 //! - the [`replay`](replay()): the shortest list of updates with the same view, which a load sends;
-//! - the [`SessionFacts`]: title, times, counts and settings, as a list shows them.
+//! - the [`Session`]: title, times, counts and settings, as a list shows and a load needs them.
 //!
 //! Nothing here reads a clock, a file or a socket.
 
@@ -27,10 +27,10 @@ pub use json::Json;
 pub use message::{MessageId, MessageIds};
 pub use replay::{Replay, Replayed, States, replay};
 pub use session::{
-    AgentInfo, AgentSession, Cost, Cwd, Fact, InForce, McpServerNames, McpTransport, Parent, SessionFacts, SessionId,
-    Shelf, Titles,
+    AgentInfo, AgentSession, Cost, Cwd, Fact, InForce, McpServerNames, McpTransport, Parent, Session, SessionFacts,
+    SessionId, Settings, Shelf, Titles,
 };
 pub use time::Timestamp;
 pub use turn::{TurnEnd, interrupt};
 pub use update::{UpdateKind, content_text, with_message_id};
-pub use view::{Item, Message, Part, Role, State, ToolCall, View, What};
+pub use view::{Fold, Item, Message, Part, Role, State, ToolCall, View, What};

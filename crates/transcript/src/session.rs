@@ -1,6 +1,6 @@
 //! What is known of a session beside its entries: the facts that a list shows and a load needs.
 //!
-//! Most facts follow from entries; [`SessionFacts::observe`] is the one place that says how. The others are told by
+//! Most facts follow from entries; [`Session::observe`] is the one place that says how. The others are told by
 //! whoever runs the session, as [`Fact`]s. No type here can hold a value of an MCP server's environment or headers.
 
 use std::collections::BTreeMap;
@@ -9,9 +9,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::json::{Members, read_string};
-use crate::update::{Chunk, content_text};
+use crate::update::content_text;
 use crate::{
-    Audience, Entry, EntryNumber, Json, MessageId, StepKind, Timestamp, TranscriptError, Turn, TurnEnd, UpdateKind,
+    Audience, Entry, EntryNumber, Json, MessageId, Step, StepKind, Timestamp, TranscriptError, Turn, TurnEnd,
+    UpdateKind,
 };
 
 /// The id of a session: ours, the only one that clients see.
@@ -63,6 +64,15 @@ impl From<SessionId> for String {
 }
 
 /// All that is known of a session beside its entries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// What a list shows.
+    pub facts: SessionFacts,
+    /// What a load needs besides.
+    pub settings: Settings,
+}
+
+/// What is known of a session, as a list shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionFacts {
@@ -77,57 +87,36 @@ pub struct SessionFacts {
     /// Where it works.
     pub cwd: Cwd,
     /// The further folders of the latest new, load or resume.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub additional_directories: Vec<String>,
     /// The agent it runs with.
     pub agent: AgentInfo,
     /// The agent's own session.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_session: Option<AgentSession>,
-    /// The MCP servers of the latest new, load or resume.
-    #[serde(default)]
-    pub mcp_servers: Vec<McpServerNames>,
-    /// The agent's `modes`, whole, as last told.
-    #[serde(default)]
-    pub modes: Option<Json>,
-    /// The agent's `models`, whole, as last told.
-    #[serde(default)]
-    pub models: Option<Json>,
-    /// The agent's `configOptions`, whole, as last told.
-    #[serde(default)]
-    pub config_options: Option<Json>,
-    /// The agent's `availableCommands`, whole, as last told.
-    #[serde(default)]
-    pub available_commands: Option<Json>,
-    /// The settings in force.
-    #[serde(default)]
-    pub in_force: InForce,
-    /// The latest `usage_update`, whole.
-    #[serde(default)]
-    pub usage: Option<Json>,
     /// What the session has cost so far, as the agent tells it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// The keys of `_meta` in the agent's `session_info_update`s.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub meta: BTreeMap<String, Json>,
     /// How many messages it has: the user's and the agent's, not thoughts.
     #[serde(default)]
     pub messages: u32,
     /// The agent's message that a further chunk with its id would continue.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_message: Option<MessageId>,
     /// How many turns have begun.
     #[serde(default)]
     pub turns: u32,
     /// The entry that began the running turn.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_since: Option<EntryNumber>,
     /// Whether the last turn failed or was interrupted.
     #[serde(default)]
     pub has_errors: bool,
     /// The session it was forked from.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
     /// Whether a person put it away.
     #[serde(default)]
@@ -141,10 +130,30 @@ pub struct SessionFacts {
     pub updated_at: Timestamp,
 }
 
-impl SessionFacts {
+/// What the agent offers in a session, and what is in force.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Settings {
+    /// The agent's `modes`, whole, as last told.
+    pub modes: Option<Json>,
+    /// The agent's `models`, whole, as last told.
+    pub models: Option<Json>,
+    /// The agent's `configOptions`, whole, as last told.
+    pub config_options: Option<Json>,
+    /// The agent's `availableCommands`, whole, as last told.
+    pub available_commands: Option<Json>,
+    /// The settings in force.
+    pub in_force: InForce,
+    /// The latest `usage_update`, whole.
+    pub usage: Option<Json>,
+    /// The MCP servers of the latest new, load or resume.
+    pub mcp_servers: Vec<McpServerNames>,
+}
+
+impl Session {
     /// A session that has just been made.
     pub fn new(session_id: SessionId, cwd: Cwd, agent: AgentInfo, created_at: Timestamp) -> Self {
-        Self {
+        let facts = SessionFacts {
             session_id,
             owner: String::new(),
             titles: Titles::default(),
@@ -152,13 +161,6 @@ impl SessionFacts {
             additional_directories: Vec::new(),
             agent,
             agent_session: None,
-            mcp_servers: Vec::new(),
-            modes: None,
-            models: None,
-            config_options: None,
-            available_commands: None,
-            in_force: InForce::default(),
-            usage: None,
             cost: None,
             meta: BTreeMap::new(),
             messages: 0,
@@ -171,9 +173,132 @@ impl SessionFacts {
             child: false,
             created_at,
             updated_at: created_at,
+        };
+        Self { facts, settings: Settings::default() }
+    }
+
+    /// Forgets everything that entries tell, so that they can be observed anew.
+    pub fn forget_entries(&mut self) {
+        let facts = &mut self.facts;
+        facts.titles.derived = None;
+        facts.titles.agent = None;
+        facts.cost = None;
+        facts.meta.clear();
+        facts.messages = 0;
+        facts.last_message = None;
+        facts.turns = 0;
+        facts.running_since = None;
+        facts.has_errors = false;
+        facts.updated_at = facts.created_at;
+        self.settings.usage = None;
+    }
+
+    /// Takes over what `entry` tells.
+    pub fn observe(&mut self, entry: &Entry) {
+        let step = &entry.step;
+        match step.kind {
+            StepKind::Prompt => {
+                self.facts.messages += 1;
+                self.facts.last_message = None;
+                if let Turn::In(turn) = step.turn {
+                    self.facts.turns = self.facts.turns.max(turn);
+                }
+                self.facts.running_since = Some(entry.number);
+                self.facts.updated_at = self.facts.updated_at.max(step.at);
+                if self.facts.titles.derived.is_none() {
+                    self.facts.titles.derived = derive_title(&step.body);
+                }
+            }
+            StepKind::TurnEnded => {
+                self.facts.running_since = None;
+                self.facts.updated_at = self.facts.updated_at.max(step.at);
+                self.facts.has_errors = TurnEnd::from_json(&step.body).is_error();
+            }
+            StepKind::StateSet => self.settings.in_force.observe_set(&step.body),
+            StepKind::Update(kind) if step.audience == Audience::Client => {
+                self.observe_update(kind, step);
+            }
+            StepKind::Update(_)
+            | StepKind::PermissionAsked
+            | StepKind::PermissionAnswered
+            | StepKind::Restored
+            | StepKind::ForkedFrom => {}
         }
     }
 
+    fn observe_update(&mut self, kind: UpdateKind, step: &Step) {
+        let update = &step.body;
+        let Some(members) = update.members() else { return };
+        let text_of = |name| members.get_some(name).and_then(read_string);
+        match kind {
+            UpdateKind::AgentMessageChunk => {
+                let id = step.chunk_message_id().map(|id| MessageId::new(id.into_owned()));
+                if id.is_none() || id != self.facts.last_message {
+                    self.facts.messages += 1;
+                    self.facts.last_message = id;
+                }
+            }
+            UpdateKind::AvailableCommands => {
+                self.settings.available_commands = members.get_some("availableCommands").map(keep);
+            }
+            UpdateKind::CurrentMode => {
+                // Some agents still write `modeId`, as older texts of the protocol did.
+                if let Some(mode) = text_of("currentModeId").or_else(|| text_of("modeId")) {
+                    self.settings.in_force.mode = Some(mode.into_owned());
+                }
+            }
+            UpdateKind::ConfigOption => {
+                if let Some(options) = members.get_some("configOptions") {
+                    self.settings.in_force.observe_options(options);
+                    self.settings.config_options = Some(keep(options));
+                }
+            }
+            UpdateKind::SessionInfo => {
+                if members.get("title").is_some() {
+                    self.facts.titles.agent =
+                        text_of("title").map(|title| one_line(&title)).filter(|title| !title.is_empty());
+                }
+                let meta = members.get_some("_meta").and_then(Members::read);
+                for (key, value) in meta.iter().flat_map(Members::iter) {
+                    self.facts.meta.insert(key.to_owned(), keep(value));
+                }
+            }
+            UpdateKind::Usage => {
+                self.settings.usage = Some(update.clone());
+                if let Some(cost) = members.get_some("cost").and_then(|cost| serde_json::from_str(cost).ok()) {
+                    self.facts.cost = Some(cost);
+                }
+            }
+            UpdateKind::UserMessageChunk
+            | UpdateKind::AgentThoughtChunk
+            | UpdateKind::ToolCall
+            | UpdateKind::ToolCallUpdate
+            | UpdateKind::Plan
+            | UpdateKind::Notice
+            | UpdateKind::Other => {}
+        }
+    }
+
+    /// Takes over a fact that no entry tells.
+    pub fn apply(&mut self, fact: Fact) {
+        match fact {
+            Fact::ManualTitle(title) => self.facts.titles.manual = title,
+            Fact::Cwd(cwd) => self.facts.cwd = cwd,
+            Fact::AdditionalDirectories(directories) => self.facts.additional_directories = directories,
+            Fact::Agent(agent) => self.facts.agent = agent,
+            Fact::AgentSession(session) => self.facts.agent_session = session,
+            Fact::McpServers(servers) => self.settings.mcp_servers = servers,
+            Fact::Modes(modes) => self.settings.modes = modes,
+            Fact::Models(models) => self.settings.models = models,
+            Fact::ConfigOptions(options) => self.settings.config_options = options,
+            Fact::AvailableCommands(commands) => self.settings.available_commands = commands,
+            Fact::InForce(settings) => self.settings.in_force = settings,
+            Fact::Archived(archived) => self.facts.archived = archived,
+        }
+    }
+}
+
+impl SessionFacts {
     /// The title to show.
     pub fn title(&self) -> Option<&str> {
         self.titles.current()
@@ -200,21 +325,6 @@ impl SessionFacts {
         }
     }
 
-    /// Forgets everything that entries tell, so that they can be observed anew.
-    pub fn forget_entries(&mut self) {
-        self.titles.derived = None;
-        self.titles.agent = None;
-        self.usage = None;
-        self.cost = None;
-        self.meta.clear();
-        self.messages = 0;
-        self.last_message = None;
-        self.turns = 0;
-        self.running_since = None;
-        self.has_errors = false;
-        self.updated_at = self.created_at;
-    }
-
     /// Whether observing a step of this kind, with this message id, would change anything.
     ///
     /// Says no to the many chunks that continue a message, so that recording them touches nothing but the record.
@@ -228,110 +338,6 @@ impl SessionFacts {
             StepKind::PermissionAsked | StepKind::PermissionAnswered | StepKind::Restored | StepKind::ForkedFrom => {
                 false
             }
-        }
-    }
-
-    /// Takes over what `entry` tells.
-    pub fn observe(&mut self, entry: &Entry) {
-        let step = &entry.step;
-        match step.kind {
-            StepKind::Prompt => {
-                self.messages += 1;
-                self.last_message = None;
-                if let Turn::In(turn) = step.turn {
-                    self.turns = self.turns.max(turn);
-                }
-                self.running_since = Some(entry.number);
-                self.updated_at = self.updated_at.max(step.at);
-                if self.titles.derived.is_none() {
-                    self.titles.derived = derive_title(&step.body);
-                }
-            }
-            StepKind::TurnEnded => {
-                self.running_since = None;
-                self.updated_at = self.updated_at.max(step.at);
-                self.has_errors = TurnEnd::from_json(&step.body).is_error();
-            }
-            StepKind::StateSet => self.in_force.observe_set(&step.body),
-            StepKind::Update(kind) if step.audience == Audience::Client => {
-                self.observe_update(kind, &step.body, step.message_id.as_ref());
-            }
-            StepKind::Update(_)
-            | StepKind::PermissionAsked
-            | StepKind::PermissionAnswered
-            | StepKind::Restored
-            | StepKind::ForkedFrom => {}
-        }
-    }
-
-    fn observe_update(&mut self, kind: UpdateKind, update: &Json, assigned: Option<&MessageId>) {
-        let Some(members) = update.members() else { return };
-        let text_of = |name| members.get_some(name).and_then(read_string);
-        match kind {
-            UpdateKind::AgentMessageChunk => {
-                let own = Chunk::read(kind, update.as_str()).and_then(|chunk| chunk.message_id);
-                let id = own.map(|id| MessageId::new(id.into_owned())).or_else(|| assigned.cloned());
-                if id.is_none() || id != self.last_message {
-                    self.messages += 1;
-                    self.last_message = id;
-                }
-            }
-            UpdateKind::AvailableCommands => {
-                self.available_commands = members.get_some("availableCommands").map(keep);
-            }
-            UpdateKind::CurrentMode => {
-                // Some agents still write `modeId`, as older texts of the protocol did.
-                if let Some(mode) = text_of("currentModeId").or_else(|| text_of("modeId")) {
-                    self.in_force.mode = Some(mode.into_owned());
-                }
-            }
-            UpdateKind::ConfigOption => {
-                if let Some(options) = members.get_some("configOptions") {
-                    self.in_force.observe_options(options);
-                    self.config_options = Some(keep(options));
-                }
-            }
-            UpdateKind::SessionInfo => {
-                if members.get("title").is_some() {
-                    self.titles.agent =
-                        text_of("title").map(|title| one_line(&title)).filter(|title| !title.is_empty());
-                }
-                let meta = members.get_some("_meta").and_then(Members::read);
-                for (key, value) in meta.iter().flat_map(Members::iter) {
-                    self.meta.insert(key.to_owned(), keep(value));
-                }
-            }
-            UpdateKind::Usage => {
-                self.usage = Some(update.clone());
-                if let Some(cost) = members.get_some("cost").and_then(|cost| serde_json::from_str(cost).ok()) {
-                    self.cost = Some(cost);
-                }
-            }
-            UpdateKind::UserMessageChunk
-            | UpdateKind::AgentThoughtChunk
-            | UpdateKind::ToolCall
-            | UpdateKind::ToolCallUpdate
-            | UpdateKind::Plan
-            | UpdateKind::Notice
-            | UpdateKind::Other => {}
-        }
-    }
-
-    /// Takes over a fact that no entry tells.
-    pub fn apply(&mut self, fact: Fact) {
-        match fact {
-            Fact::ManualTitle(title) => self.titles.manual = title,
-            Fact::Cwd(cwd) => self.cwd = cwd,
-            Fact::AdditionalDirectories(directories) => self.additional_directories = directories,
-            Fact::Agent(agent) => self.agent = agent,
-            Fact::AgentSession(session) => self.agent_session = session,
-            Fact::McpServers(servers) => self.mcp_servers = servers,
-            Fact::Modes(modes) => self.modes = modes,
-            Fact::Models(models) => self.models = models,
-            Fact::ConfigOptions(options) => self.config_options = options,
-            Fact::AvailableCommands(commands) => self.available_commands = commands,
-            Fact::InForce(settings) => self.in_force = settings,
-            Fact::Archived(archived) => self.archived = archived,
         }
     }
 }
@@ -349,17 +355,17 @@ pub enum Fact {
     Agent(AgentInfo),
     /// The agent's own session is this one now.
     AgentSession(Option<AgentSession>),
-    /// See [`SessionFacts::mcp_servers`].
+    /// See [`Settings::mcp_servers`].
     McpServers(Vec<McpServerNames>),
-    /// See [`SessionFacts::modes`].
+    /// See [`Settings::modes`].
     Modes(Option<Json>),
-    /// See [`SessionFacts::models`].
+    /// See [`Settings::models`].
     Models(Option<Json>),
-    /// See [`SessionFacts::config_options`].
+    /// See [`Settings::config_options`].
     ConfigOptions(Option<Json>),
-    /// See [`SessionFacts::available_commands`].
+    /// See [`Settings::available_commands`].
     AvailableCommands(Option<Json>),
-    /// See [`SessionFacts::in_force`].
+    /// See [`Settings::in_force`].
     InForce(InForce),
     /// A person put it away, or took it out again.
     Archived(bool),
@@ -577,16 +583,16 @@ fn keep(text: &str) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LayerKind, Step};
+    use crate::LayerKind;
 
-    fn facts() -> SessionFacts {
+    fn session() -> Session {
         let cwd = Cwd { raw: "/p".to_owned(), canonical: "/p".to_owned() };
         let id = SessionId::parse("s").unwrap();
-        SessionFacts::new(id, cwd, AgentInfo::default(), Timestamp::from_millis(100))
+        Session::new(id, cwd, AgentInfo::default(), Timestamp::from_millis(100))
     }
 
-    fn observe(facts: &mut SessionFacts, number: u32, step: Step) {
-        facts.observe(&Entry { number: EntryNumber::new(number), step });
+    fn observe(session: &mut Session, number: u32, step: Step) {
+        session.observe(&Entry { number: EntryNumber::new(number), step });
     }
 
     fn at(millis: i64) -> Timestamp {
@@ -604,36 +610,47 @@ mod tests {
 
     #[test]
     fn prompts_and_turn_ends_move_the_time_and_nothing_else_does() {
-        let mut facts = facts();
-        observe(&mut facts, 1, prompt(200, 1, "hi"));
-        assert_eq!((facts.updated_at, facts.running_since), (at(200), Some(EntryNumber::new(1))));
-        observe(&mut facts, 2, update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#));
-        assert_eq!(facts.updated_at, at(200));
-        observe(&mut facts, 3, Step::turn_ended(at(300), 1, &TurnEnd::Stopped { reason: "end_turn".to_owned() }));
-        assert_eq!((facts.updated_at, facts.running_since, facts.has_errors), (at(300), None, false));
-        observe(&mut facts, 4, Step::of_layer(at(900), Turn::After(1), LayerKind::StateSet, InForce::set_mode("ask")));
-        assert_eq!((facts.updated_at, facts.in_force.mode.as_deref()), (at(300), Some("ask")));
+        let mut session = session();
+        observe(&mut session, 1, prompt(200, 1, "hi"));
+        assert_eq!((session.facts.updated_at, session.facts.running_since), (at(200), Some(EntryNumber::new(1))));
+        observe(&mut session, 2, update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#));
+        assert_eq!(session.facts.updated_at, at(200));
+        observe(&mut session, 3, Step::turn_ended(at(300), 1, &TurnEnd::Stopped { reason: "end_turn".to_owned() }));
+        assert_eq!(
+            (session.facts.updated_at, session.facts.running_since, session.facts.has_errors),
+            (at(300), None, false)
+        );
+        observe(
+            &mut session,
+            4,
+            Step::of_layer(at(900), Turn::After(1), LayerKind::StateSet, InForce::set_mode("ask")),
+        );
+        assert_eq!((session.facts.updated_at, session.settings.in_force.mode.as_deref()), (at(300), Some("ask")));
     }
 
     #[test]
     fn a_title_comes_from_the_first_prompt_until_a_better_one() {
-        let mut facts = facts();
-        observe(&mut facts, 1, prompt(200, 1, "\n  Fix the login page\nplease"));
-        observe(&mut facts, 2, prompt(300, 2, "Something else"));
-        assert_eq!(facts.title(), Some("Fix the login page"));
+        let mut session = session();
+        observe(&mut session, 1, prompt(200, 1, "\n  Fix the login page\nplease"));
+        observe(&mut session, 2, prompt(300, 2, "Something else"));
+        assert_eq!(session.facts.title(), Some("Fix the login page"));
         observe(
-            &mut facts,
+            &mut session,
             3,
             update(r#"{"sessionUpdate":"session_info_update","title":"Login repair","_meta":{"tags":["a"]}}"#),
         );
-        observe(&mut facts, 4, update(r#"{"sessionUpdate":"session_info_update","updatedAt":"2020-01-01T00:00:00Z"}"#));
-        assert_eq!(facts.title(), Some("Login repair"));
-        assert_eq!(facts.meta["tags"].as_str(), r#"["a"]"#);
-        facts.apply(Fact::ManualTitle(Some("Mine".to_owned())));
-        assert_eq!(facts.title(), Some("Mine"));
-        facts.apply(Fact::ManualTitle(None));
-        observe(&mut facts, 5, update(r#"{"sessionUpdate":"session_info_update","title":null}"#));
-        assert_eq!(facts.title(), Some("Fix the login page"));
+        observe(
+            &mut session,
+            4,
+            update(r#"{"sessionUpdate":"session_info_update","updatedAt":"2020-01-01T00:00:00Z"}"#),
+        );
+        assert_eq!(session.facts.title(), Some("Login repair"));
+        assert_eq!(session.facts.meta["tags"].as_str(), r#"["a"]"#);
+        session.apply(Fact::ManualTitle(Some("Mine".to_owned())));
+        assert_eq!(session.facts.title(), Some("Mine"));
+        session.apply(Fact::ManualTitle(None));
+        observe(&mut session, 5, update(r#"{"sessionUpdate":"session_info_update","title":null}"#));
+        assert_eq!(session.facts.title(), Some("Fix the login page"));
     }
 
     #[test]
@@ -645,8 +662,8 @@ mod tests {
 
     #[test]
     fn a_message_counts_once_however_many_chunks_it_has() {
-        let mut facts = facts();
-        observe(&mut facts, 1, prompt(200, 1, "hi"));
+        let mut session = session();
+        observe(&mut session, 1, prompt(200, 1, "hi"));
         let chunk = |id: &str| {
             update(&format!(
                 r#"{{"sessionUpdate":"agent_message_chunk","messageId":"{id}","content":{{"type":"text","text":"x"}}}}"#
@@ -654,36 +671,36 @@ mod tests {
         };
         for (number, id) in [(2, "a"), (3, "a"), (4, "b")] {
             let step = chunk(id);
-            assert_eq!(facts.is_told_by(step.kind, Some(id)), number != 3);
-            observe(&mut facts, number, step);
+            assert_eq!(session.facts.is_told_by(step.kind, Some(id)), number != 3);
+            observe(&mut session, number, step);
         }
-        assert_eq!(facts.messages, 3);
+        assert_eq!(session.facts.messages, 3);
     }
 
     #[test]
     fn settings_follow_the_agent_and_the_client() {
-        let mut facts = facts();
+        let mut session = session();
         let options = r#"[{"id":"model","currentValue":"m2"},{"id":"fast","currentValue":true}]"#;
         observe(
-            &mut facts,
+            &mut session,
             1,
             update(&format!(r#"{{"sessionUpdate":"config_option_update","configOptions":{options}}}"#)),
         );
-        observe(&mut facts, 2, update(r#"{"sessionUpdate":"current_mode_update","modeId":"code"}"#));
+        observe(&mut session, 2, update(r#"{"sessionUpdate":"current_mode_update","modeId":"code"}"#));
         let set = InForce::set_option("model", &Json::parse("\"m3\"").unwrap());
-        observe(&mut facts, 3, Step::of_layer(at(1), Turn::After(0), LayerKind::StateSet, set));
-        assert_eq!(facts.config_options.as_ref().map(Json::as_str), Some(options));
-        assert_eq!(facts.in_force.mode.as_deref(), Some("code"));
-        assert_eq!(facts.in_force.options["model"].as_str(), "\"m3\"");
-        assert_eq!(facts.in_force.options["fast"].as_str(), "true");
+        observe(&mut session, 3, Step::of_layer(at(1), Turn::After(0), LayerKind::StateSet, set));
+        assert_eq!(session.settings.config_options.as_ref().map(Json::as_str), Some(options));
+        assert_eq!(session.settings.in_force.mode.as_deref(), Some("code"));
+        assert_eq!(session.settings.in_force.options["model"].as_str(), "\"m3\"");
+        assert_eq!(session.settings.in_force.options["fast"].as_str(), "true");
     }
 
     #[test]
     fn what_is_for_the_agent_alone_tells_nothing() {
-        let mut facts = facts();
+        let mut session = session();
         let usage = update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#);
-        observe(&mut facts, 1, usage.with_audience(Audience::Agent));
-        assert_eq!(facts.usage, None);
+        observe(&mut session, 1, usage.with_audience(Audience::Agent));
+        assert_eq!(session.settings.usage, None);
     }
 
     #[test]

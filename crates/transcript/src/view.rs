@@ -110,7 +110,7 @@ impl View {
         for entry in entries {
             fold.push(entry);
         }
-        fold.view
+        fold.finish()
     }
 }
 
@@ -171,15 +171,21 @@ impl ToolCall {
 }
 
 /// A view in the making. The maps say where in `view.items` a thing is that may still grow.
-#[derive(Default)]
-struct Fold {
+#[derive(Debug, Default)]
+pub struct Fold {
     view: View,
     messages: HashMap<(Turn, Role, String), usize>,
     tools: HashMap<String, usize>,
 }
 
 impl Fold {
-    fn push(&mut self, entry: &Entry) {
+    /// The view of what was pushed.
+    pub fn finish(self) -> View {
+        self.view
+    }
+
+    /// Takes the next entry.
+    pub fn push(&mut self, entry: &Entry) {
         match entry.step.kind {
             StepKind::TurnEnded => {
                 if let Turn::In(turn) = entry.step.turn {

@@ -4,16 +4,16 @@
 
 use rejoin_transcript::export::{ReadError, Reader, write_entry, write_header};
 use rejoin_transcript::{
-    AgentInfo, Audience, Cwd, Entry, EntryNumber, InForce, Json, LayerKind, MessageId, SessionFacts, SessionId, Step,
+    AgentInfo, Audience, Cwd, Entry, EntryNumber, InForce, Json, LayerKind, MessageId, Session, SessionId, Step,
     Timestamp, TranscriptError, Turn, TurnEnd,
 };
 
-fn facts() -> SessionFacts {
+fn session() -> Session {
     let cwd = Cwd { raw: "/p/../p".to_owned(), canonical: "/p".to_owned() };
     let agent = AgentInfo { name: "a".to_owned(), command: vec!["a".to_owned(), "--acp".to_owned()], version: None };
-    let mut facts = SessionFacts::new(SessionId::parse("s-1").unwrap(), cwd, agent, Timestamp::from_millis(7));
-    facts.modes = Some(Json::parse(r#"{"currentModeId":"ask","availableModes":[ ]}"#).unwrap());
-    facts
+    let mut session = Session::new(SessionId::parse("s-1").unwrap(), cwd, agent, Timestamp::from_millis(7));
+    session.settings.modes = Some(Json::parse(r#"{"currentModeId":"ask","availableModes":[ ]}"#).unwrap());
+    session
 }
 
 fn entries() -> Vec<Entry> {
@@ -34,7 +34,7 @@ fn entries() -> Vec<Entry> {
 
 fn exported() -> Vec<u8> {
     let mut file = Vec::new();
-    write_header(&mut file, &facts()).unwrap();
+    write_header(&mut file, &session()).unwrap();
     for entry in entries() {
         write_entry(&mut file, &entry).unwrap();
     }
@@ -42,31 +42,36 @@ fn exported() -> Vec<u8> {
 }
 
 /// All entries of `file`, or the first thing wrong with it.
-fn read(file: &[u8]) -> Result<(SessionFacts, Vec<Entry>), ReadError> {
-    let (facts, mut reader) = Reader::open(file)?;
+fn read(file: &[u8]) -> Result<(Session, Vec<Entry>), ReadError> {
+    let (session, mut reader) = Reader::open(file)?;
     let mut entries = Vec::new();
     while let Some(entry) = reader.next_entry()? {
         entries.push(entry);
     }
-    Ok((facts, entries))
+    Ok((session, entries))
 }
 
 #[test]
 fn an_export_is_read_back_unchanged() {
-    assert_eq!(read(&exported()).unwrap(), (facts(), entries()));
+    assert_eq!(read(&exported()).unwrap(), (session(), entries()));
 }
 
 #[test]
 fn a_file_of_another_kind_is_refused_at_its_first_line() {
-    for file in ["", "\n", "hello\n", "{\"type\":\"user\"}\n", "{\"rejoin\":\"other\",\"version\":1,\"session\":{}}\n"]
-    {
+    for file in [
+        "",
+        "\n",
+        "hello\n",
+        "{\"type\":\"user\"}\n",
+        "{\"rejoin\":\"other\",\"version\":1,\"session\":{},\"settings\":{}}\n",
+    ] {
         assert!(matches!(read(file.as_bytes()), Err(ReadError::Content(TranscriptError::NotAnExport))), "{file}");
     }
 }
 
 #[test]
 fn a_newer_version_is_named() {
-    let file = b"{\"rejoin\":\"transcript\",\"version\":9,\"session\":{}}\n";
+    let file = b"{\"rejoin\":\"transcript\",\"version\":9,\"session\":{},\"settings\":{}}\n";
     assert!(matches!(read(file), Err(ReadError::Content(TranscriptError::UnknownVersion { found: 9, known: 1 }))));
 }
 
