@@ -324,17 +324,20 @@ impl SessionFacts {
             None => Turn::After(self.turns),
         }
     }
+}
 
-    /// Whether observing a step of this kind, with this message id, would change anything.
+impl Step {
+    /// Whether [`Session::observe`] would change anything, if the agent's last message is `last_message`.
     ///
     /// Says no to the many chunks that continue a message, so that recording them touches nothing but the record.
-    pub fn is_told_by(&self, kind: StepKind, message_id: Option<&str>) -> bool {
-        match kind {
+    pub fn tells_facts(&self, last_message: Option<&str>) -> bool {
+        match self.kind {
+            StepKind::Prompt | StepKind::TurnEnded | StepKind::StateSet => true,
+            StepKind::Update(_) if self.audience != Audience::Client => false,
             StepKind::Update(UpdateKind::AgentMessageChunk) => {
-                message_id.is_none() || message_id != self.last_message.as_ref().map(MessageId::as_str)
+                last_message.is_none() || self.chunk_message_id().as_deref() != last_message
             }
             StepKind::Update(update) => update.is_state(),
-            StepKind::Prompt | StepKind::TurnEnded | StepKind::StateSet => true,
             StepKind::PermissionAsked | StepKind::PermissionAnswered | StepKind::Restored | StepKind::ForkedFrom => {
                 false
             }
@@ -671,7 +674,8 @@ mod tests {
         };
         for (number, id) in [(2, "a"), (3, "a"), (4, "b")] {
             let step = chunk(id);
-            assert_eq!(session.facts.is_told_by(step.kind, Some(id)), number != 3);
+            let last = session.facts.last_message.as_ref().map(MessageId::as_str);
+            assert_eq!(step.tells_facts(last), number != 3);
             observe(&mut session, number, step);
         }
         assert_eq!(session.facts.messages, 3);

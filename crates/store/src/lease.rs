@@ -1,0 +1,167 @@
+//! Who may write a session: one process at a time.
+//!
+//! A lease carries a token that grows with each new holder; a write with an older token is refused, so a holder that
+//! was given up for dead can spoil nothing when it wakes. Only a running turn keeps others out: an idle holder gives
+//! way, and a dead one is taken over.
+
+use std::fmt;
+
+use rejoin_transcript::{EntryNumber, SessionId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// How long a holder on another host is believed to be alive after its last sign.
+pub const LEASE_MILLIS: i64 = 15_000;
+
+/// A process that holds, or wants, a lease.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The host's name, for people.
+    pub host: String,
+    /// What tells this boot of this host (and, in containers, this space of process ids) from all others.
+    pub boot: String,
+    /// The process id.
+    pub pid: u32,
+    /// When the process started, in the system's own unit: tells it from a later process with the same id.
+    pub started: u64,
+}
+
+impl Owner {
+    /// This process.
+    pub fn this_process() -> Self {
+        let pid = std::process::id();
+        Self { host: host_name(), boot: boot_id(), pid, started: start_time(pid).unwrap_or_default() }
+    }
+
+    /// Whether the process is alive, as far as this host can tell; `None` if it runs elsewhere.
+    fn is_alive_here(&self, here: &Self) -> Option<bool> {
+        (self.boot == here.boot).then(|| self == here || (start_time(self.pid) == Some(self.started)))
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {} on {}", self.pid, self.host)
+    }
+}
+
+/// The right to write one session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The session.
+    pub session: SessionId,
+    /// Grows with each new holder.
+    pub token: u64,
+    /// The session's last entry when the lease was taken.
+    pub head: EntryNumber,
+    /// The entry that began a turn which its former owner left unfinished; the new holder closes it first.
+    pub unfinished_since: Option<EntryNumber>,
+}
+
+/// A lease as the store keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) owner: Owner,
+    pub(crate) since: Timestamp,
+    pub(crate) until: Timestamp,
+}
+
+/// Whether `newcomer` may take over from `held` at `now`, given whether a turn is running.
+pub(crate) fn may_take_over(held: Option<&Held>, newcomer: &Owner, now: Timestamp, turn_is_running: bool) -> bool {
+    let Some(held) = held else { return true };
+    if !turn_is_running || held.owner == *newcomer {
+        return true;
+    }
+    match held.owner.is_alive_here(newcomer) {
+        Some(is_alive) => !is_alive,
+        None => held.until < now,
+    }
+}
+
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(target_os = "linux")]
+fn boot_id() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    // Containers share the boot but not the process ids.
+    let pids = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{} {}", boot.trim(), pids.display())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn boot_id() -> String {
+    host_name()
+}
+
+/// When the process `pid` started; `None` if there is none.
+#[cfg(target_os = "linux")]
+fn start_time(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field, the program's name, may itself hold blanks and brackets; field 22 is the start time.
+    let mut fields = stat.get(stat.rfind(')')? + 2..)?.split(' ');
+    let state = fields.next()?;
+    // A zombie runs nothing any more.
+    if state == "Z" || state == "X" {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn start_time(pid: u32) -> Option<u64> {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
+    rustix::process::test_kill_process(pid).ok().map(|()| 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(100_000);
+
+    fn held(owner: Owner, until: i64) -> Held {
+        Held { owner, since: Timestamp::from_millis(0), until: Timestamp::from_millis(until) }
+    }
+
+    fn elsewhere() -> Owner {
+        Owner { host: "far".to_owned(), boot: "other".to_owned(), pid: 1, started: 1 }
+    }
+
+    fn check(held: &Held, turn_is_running: bool, expected: bool) {
+        assert_eq!(may_take_over(Some(held), &Owner::this_process(), NOW, turn_is_running), expected);
+    }
+
+    #[test]
+    fn an_idle_holder_gives_way() {
+        check(&held(elsewhere(), 200_000), false, true);
+    }
+
+    #[test]
+    fn a_running_turn_elsewhere_keeps_others_out_until_its_signs_stop() {
+        check(&held(elsewhere(), 100_000), true, false);
+        check(&held(elsewhere(), 99_999), true, true);
+    }
+
+    #[test]
+    fn a_dead_process_on_this_host_is_taken_over_at_once() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let owner = Owner { pid: child.id(), started: start_time(child.id()).unwrap(), ..Owner::this_process() };
+        check(&held(owner.clone(), 0), true, false);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        check(&held(owner, 200_000), true, true);
+    }
+
+    #[test]
+    fn a_process_that_got_the_dead_ones_id_is_not_mistaken_for_it() {
+        let this = Owner::this_process();
+        let earlier = Owner { started: this.started.wrapping_add(1), ..this };
+        check(&held(earlier, 200_000), true, true);
+    }
+
+    #[test]
+    fn the_holder_itself_may_always_take_it_again() {
+        check(&held(Owner::this_process(), 0), true, true);
+    }
+}

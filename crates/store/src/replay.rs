@@ -1,0 +1,97 @@
+//! The replay of a session, page by page.
+
+use rejoin_transcript::{Entry, EntryNumber, Replay, Replayed, States};
+
+/// A page of a replay.
+#[derive(Debug)]
+pub struct ReplayPage {
+    /// Lines, each with its line break: the params of a `session/update` without the session id.
+    pub lines: String,
+    /// Where the next page begins; `None` after the last.
+    pub next: Option<ReplayPlace>,
+}
+
+/// Where in a replay the next page begins, and what must be remembered until then.
+#[derive(Debug)]
+pub struct ReplayPlace {
+    /// The last entry to replay; the session's last at the first page, if not given.
+    pub(crate) upto: Option<EntryNumber>,
+    /// What was replayed already.
+    pub(crate) after: EntryNumber,
+    /// The stored piece after which the next comes, where pieces are stored.
+    pub(crate) piece: Option<i64>,
+    /// How many lines behind `after` were given out already, from stored pieces.
+    given: usize,
+    /// The entries that are being folded, where none is stored.
+    pub(crate) fold: Replay,
+    /// What belongs behind everything.
+    pub(crate) states: States,
+}
+
+impl ReplayPlace {
+    /// The replay of everything there is now.
+    pub fn all() -> Self {
+        Self {
+            upto: None,
+            after: EntryNumber::START,
+            piece: None,
+            given: 0,
+            fold: Replay::default(),
+            states: States::default(),
+        }
+    }
+
+    /// The replay of the entries up to `number`, so that live updates can follow without a gap.
+    pub fn up_to(number: EntryNumber) -> Self {
+        Self { upto: Some(number), ..Self::all() }
+    }
+
+    /// Notes that the stored piece `id`, which holds `lines`, was given out. `end` is there for the last piece of a
+    /// segment: the segment's last entry, and its states.
+    pub(crate) fn take_piece(&mut self, id: i64, lines: &str, end: Option<(EntryNumber, States)>) {
+        self.piece = Some(id);
+        self.given += lines.lines().count();
+        if let Some((last, states)) = end {
+            self.after = last;
+            self.given = 0;
+            self.states = std::mem::take(&mut self.states).then(states);
+        }
+    }
+
+    /// Folds a page of `entries` that no stored piece covers, into `lines`.
+    pub(crate) fn fold_entries(&mut self, entries: &[Entry], lines: &mut String) {
+        for entry in entries {
+            let replayed = self.fold.push(entry);
+            self.push(&replayed, lines);
+            self.after = entry.number;
+        }
+    }
+
+    /// Gives out what the fold still holds, into `lines`.
+    pub(crate) fn end_fold(&mut self, lines: &mut String) {
+        let (last, states) = std::mem::take(&mut self.fold).finish();
+        self.push(&last, lines);
+        self.states = std::mem::take(&mut self.states).then(states);
+    }
+
+    /// Leaves out what was given already: a segment that is folded anew gives the same lines.
+    fn push(&mut self, replayed: &[Replayed], lines: &mut String) {
+        let skipped = self.given.min(replayed.len());
+        self.given -= skipped;
+        push_lines(lines, &replayed[skipped..]);
+    }
+
+    /// Ends the replay: what belongs behind everything, into `lines`.
+    pub(crate) fn end(mut self, lines: &mut String) {
+        self.end_fold(lines);
+        push_lines(lines, &self.states.updates());
+    }
+}
+
+/// Writes each of `replayed` as a line.
+pub(crate) fn push_lines(lines: &mut String, replayed: &[Replayed]) {
+    for one in replayed {
+        lines.push_str(one.params.as_str());
+        lines.push('\n');
+    }
+}

@@ -1,0 +1,137 @@
+//! What a store tells of itself: how much it holds, what is damaged, what was pruned.
+
+use std::collections::BTreeMap;
+
+use rejoin_transcript::{EntryNumber, SessionFacts, SessionId, Timestamp};
+
+use crate::StoreError;
+
+/// How much a store holds. Sessions that were never prompted do not count.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stats {
+    /// Sessions.
+    pub sessions: u64,
+    /// Those of them that are archived.
+    pub archived: u64,
+    /// Messages in them.
+    pub messages: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// The same by agent.
+    pub agents: BTreeMap<String, Share>,
+    /// The same by the day, as `2026-01-31`, on which each session was last used.
+    pub days: BTreeMap<String, Share>,
+}
+
+impl Stats {
+    /// Counts a session.
+    pub(crate) fn add(&mut self, facts: &SessionFacts) {
+        self.sessions += 1;
+        self.archived += u64::from(facts.archived);
+        self.messages += u64::from(facts.messages);
+        self.agents.entry(facts.agent.name.clone()).or_default().add(facts);
+        let day = facts.updated_at.to_string().split('T').next().unwrap_or_default().to_owned();
+        self.days.entry(day).or_default().add(facts);
+    }
+}
+
+/// How much some sessions come to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Share {
+    /// Sessions.
+    pub sessions: u64,
+    /// Messages in them.
+    pub messages: u64,
+    /// What they cost, by currency.
+    pub cost: BTreeMap<String, f64>,
+}
+
+impl Share {
+    fn add(&mut self, facts: &SessionFacts) {
+        self.sessions += 1;
+        self.messages += u64::from(facts.messages);
+        if let Some(cost) = &facts.cost {
+            *self.cost.entry(cost.currency.clone()).or_default() += cost.amount;
+        }
+    }
+}
+
+/// What a check of the whole store found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VerifyReport {
+    /// Sessions that were looked at.
+    pub sessions: u64,
+    /// Entries that were looked at.
+    pub entries: u64,
+    /// What is damaged; nothing, if all is well.
+    pub damages: Vec<Damage>,
+}
+
+/// Something damaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// The session it belongs to, where it belongs to one.
+    pub session: Option<SessionId>,
+    /// The entry, where it is one.
+    pub entry: Option<EntryNumber>,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// Which sessions to keep.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Those used within this many milliseconds.
+    pub max_age_millis: Option<i64>,
+    /// As many of the most recently used as fit in this many bytes.
+    pub max_bytes: Option<u64>,
+}
+
+/// A session that was pruned, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pruned {
+    /// The session.
+    pub session: SessionId,
+    /// Its title.
+    pub title: Option<String>,
+    /// When it was last used.
+    pub updated_at: Timestamp,
+    /// The bytes of its own entries.
+    pub bytes: u64,
+}
+
+/// A session that may be pruned.
+pub(crate) struct Candidate {
+    pub(crate) facts: SessionFacts,
+    pub(crate) bytes: u64,
+    /// Whether a living owner runs a turn of it.
+    pub(crate) is_running: bool,
+}
+
+impl Retention {
+    /// Those of `newest_first` that are not to be kept, the least recently used first.
+    pub(crate) fn choose(
+        &self,
+        newest_first: impl Iterator<Item = Result<Candidate, StoreError>>,
+        now: Timestamp,
+    ) -> Result<Vec<Pruned>, StoreError> {
+        let oldest = self.max_age_millis.map(|age| now.plus_millis(-age));
+        let mut room = self.max_bytes;
+        let mut pruned = Vec::new();
+        for candidate in newest_first {
+            let Candidate { facts, bytes, is_running } = candidate?;
+            let is_too_old = oldest.is_some_and(|oldest| facts.updated_at < oldest);
+            let fits = room.is_none_or(|room| bytes <= room);
+            if is_running || (fits && !is_too_old) {
+                room = room.map(|room| room.saturating_sub(bytes));
+                continue;
+            }
+            // Once one does not fit, what is older does not either.
+            room = room.map(|room| if fits { room } else { 0 });
+            let title = facts.title().map(str::to_owned);
+            pruned.push(Pruned { session: facts.session_id, title, updated_at: facts.updated_at, bytes });
+        }
+        pruned.reverse();
+        Ok(pruned)
+    }
+}

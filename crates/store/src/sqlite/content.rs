@@ -1,0 +1,82 @@
+//! Big content, kept once under its address, and freed when no log uses it any more.
+
+use rejoin_transcript::Json;
+use rusqlite::params;
+
+use super::database::Db;
+use super::rows::{Log, StoredEntry};
+use crate::StoreError;
+use crate::cut::{Address, address, join};
+
+/// How hard to compress: the fastest, since this is done while someone waits.
+const LEVEL: i32 = 1;
+
+/// Compresses `text`.
+pub(super) fn pack(db: &Db<'_>, text: &str) -> Result<Vec<u8>, StoreError> {
+    zstd::bulk::compress(text.as_bytes(), LEVEL).map_err(|error| db.damaged(error.to_string()))
+}
+
+/// Reads what [`pack`] wrote; `None` if it is damaged.
+pub(super) fn unpack(packed: &[u8]) -> Option<String> {
+    String::from_utf8(zstd::stream::decode_all(packed).ok()?).ok()
+}
+
+/// Keeps `content` for `log`.
+pub(super) fn keep(db: &Db<'_>, log: Log, address: &Address, content: &str) -> Result<(), StoreError> {
+    if db.query_one("SELECT 1 FROM content WHERE address = ?1", [address], |_| Ok(()))?.is_none() {
+        db.execute("INSERT INTO content (address, packed) VALUES (?1, ?2)", params![address, pack(db, content)?])?;
+    }
+    use_in(db, log, address)
+}
+
+/// Notes that `log` uses what is kept under `address`.
+pub(super) fn use_in(db: &Db<'_>, log: Log, address: &Address) -> Result<(), StoreError> {
+    db.execute("INSERT OR IGNORE INTO content_use (log, address) VALUES (?1, ?2)", params![log.0, address])?;
+    Ok(())
+}
+
+/// Forgets that `log` uses any, and frees what nobody uses any more but those in `kept`.
+pub(super) fn forget(db: &Db<'_>, log: Log, kept: &[Address]) -> Result<(), StoreError> {
+    let used: Vec<Address> =
+        db.query_all("SELECT address FROM content_use WHERE log = ?1", [log.0], |row| row.get(0))?;
+    for address in used.iter().filter(|address| !kept.contains(address)) {
+        db.execute("DELETE FROM content_use WHERE log = ?1 AND address = ?2", params![log.0, address])?;
+        db.execute(
+            "DELETE FROM content WHERE address = ?1 AND NOT EXISTS (SELECT 1 FROM content_use WHERE address = ?1)",
+            [address],
+        )?;
+    }
+    Ok(())
+}
+
+/// What is kept under `address`; `None` if it is missing or damaged.
+pub(super) fn find(db: &Db<'_>, address: &Address) -> Result<Option<String>, StoreError> {
+    let packed: Option<Vec<u8>> =
+        db.query_one("SELECT packed FROM content WHERE address = ?1", [address], |row| row.get(0))?;
+    Ok(packed.and_then(|packed| unpack(&packed)).filter(|content| self::address(content) == *address))
+}
+
+/// Puts the big content back into an entry; `None` if some is missing or damaged.
+pub(super) fn restore(db: &Db<'_>, mut stored: StoredEntry) -> Result<Option<rejoin_transcript::Entry>, StoreError> {
+    if !stored.holes.is_empty() {
+        let Some(body) = fill(db, stored.entry.step.body.as_str(), &stored.holes)? else { return Ok(None) };
+        stored.entry.step.body = Json::from_stored(body);
+    }
+    Ok(Some(stored.entry))
+}
+
+/// Puts the big content back into `rest`; `None` if some is missing or damaged.
+pub(super) fn fill(db: &Db<'_>, rest: &str, holes: &[(u32, Address)]) -> Result<Option<String>, StoreError> {
+    let mut failure = None;
+    let joined = join(rest, holes, |address| match find(db, address) {
+        Ok(found) => found,
+        Err(error) => {
+            failure = Some(error);
+            None
+        }
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(joined.ok()),
+    }
+}

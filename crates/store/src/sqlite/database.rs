@@ -1,0 +1,333 @@
+//! The file and the connections to it.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, ffi};
+use rustix::fs::Access;
+use tokio::sync::Semaphore;
+
+use crate::StoreError;
+
+/// Marks the file as ours: `RJoN`.
+const APPLICATION_ID: i32 = 0x524a_6f4e;
+
+/// How long to wait for other processes.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many reads run at once.
+const READERS: usize = 4;
+
+/// A step from one schema to the next.
+struct Migration {
+    sql: &'static str,
+    /// The oldest schema whose programs can go on with the file after this step.
+    oldest_fit: u32,
+}
+
+/// The steps from nothing to the newest schema, in order. They are only ever added to.
+const MIGRATIONS: [Migration; 1] =
+    [Migration { sql: include_str!("../../migrations/sqlite/0001_sessions.sql"), oldest_fit: 1 }];
+
+#[expect(clippy::cast_possible_truncation, reason = "there are a handful of migrations")]
+const NEWEST: u32 = MIGRATIONS.len() as u32;
+
+/// A connection, and what is needed to say what went wrong on it.
+pub(super) struct Db<'a> {
+    pub(super) connection: &'a Connection,
+    database: &'a Database,
+}
+
+/// The store's file.
+#[derive(Clone)]
+pub(super) struct Database {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    path: PathBuf,
+    /// The store's own name, made at random when it was.
+    id: String,
+    idle_readers: Mutex<Vec<Connection>>,
+    permits: Semaphore,
+}
+
+impl Database {
+    /// Opens the file and brings its schema up to date. The connection is the one to write with.
+    pub(super) fn open(path: &Path) -> Result<(Self, Connection), StoreError> {
+        prepare_file(path)?;
+        let error = |source| store_error(path, source);
+        let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(error)?;
+        set_up(&mut connection, path)?;
+        let id =
+            connection.query_row("SELECT value FROM meta WHERE key = 'id'", [], |row| row.get(0)).map_err(error)?;
+        let shared = Shared {
+            path: path.to_owned(),
+            id,
+            idle_readers: Mutex::new(Vec::new()),
+            permits: Semaphore::new(READERS),
+        };
+        Ok((Self { shared: Arc::new(shared) }, connection))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    /// Runs `work` on a connection that only reads, on a thread where that may take its time.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Db<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let _permit = self.shared.permits.acquire().await.map_err(|_| StoreError::Closed)?;
+        let database = self.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let reader = database.take_reader()?;
+            let done = work(&database.on(&reader));
+            database.idle_readers().push(reader);
+            done
+        });
+        done.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// A connection that only reads.
+    pub(super) fn take_reader(&self) -> Result<Connection, StoreError> {
+        if let Some(reader) = self.idle_readers().pop() {
+            return Ok(reader);
+        }
+        connect(self.path(), OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|source| store_error(self.path(), source))
+    }
+
+    /// `connection` as one of this database.
+    pub(super) fn on<'a>(&'a self, connection: &'a Connection) -> Db<'a> {
+        Db { connection, database: self }
+    }
+
+    /// Fails if a newer program has changed the file in a way that this one can't follow.
+    pub(super) fn check_schema(&self, connection: &Connection) -> Result<(), StoreError> {
+        let error = |source| store_error(self.path(), source);
+        let found: u32 = connection
+            .prepare_cached("PRAGMA user_version")
+            .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
+            .map_err(error)?;
+        if found <= NEWEST || oldest_fit(connection).map_err(error)? <= NEWEST {
+            return Ok(());
+        }
+        Err(StoreError::NewerSchema { path: self.path().to_owned(), found, known: NEWEST })
+    }
+
+    fn idle_readers(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+        self.shared.idle_readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Db<'_> {
+    /// The store's own name.
+    pub(super) fn id(&self) -> &str {
+        &self.database.shared.id
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        self.database.path()
+    }
+
+    /// What `source` means for the store.
+    pub(super) fn error(&self, source: rusqlite::Error) -> StoreError {
+        store_error(self.path(), source)
+    }
+
+    /// Something that should not be in the file.
+    pub(super) fn damaged(&self, what: impl Into<String>) -> StoreError {
+        StoreError::Damaged { path: self.path().to_owned(), what: what.into() }
+    }
+
+    /// Runs a statement that changes rows, and says how many.
+    pub(super) fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize, StoreError> {
+        self.prepare(sql)?.execute(params).map_err(|source| self.error(source))
+    }
+
+    /// The only row of a query, if there is one.
+    pub(super) fn query_one<T>(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        read: impl FnOnce(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        use rusqlite::OptionalExtension;
+        self.prepare(sql)?.query_row(params, read).optional().map_err(|source| self.error(source))
+    }
+
+    /// All rows of a query.
+    pub(super) fn query_all<T>(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.prepare(sql)?;
+        let rows = statement.query_map(params, read).and_then(Iterator::collect);
+        rows.map_err(|source| self.error(source))
+    }
+
+    /// A statement, prepared once for the connection.
+    pub(super) fn prepare(&self, sql: &str) -> Result<rusqlite::CachedStatement<'_>, StoreError> {
+        self.connection.prepare_cached(sql).map_err(|source| self.error(source))
+    }
+}
+
+/// Makes the file, for its owner alone, and the folders above it.
+///
+/// A file that is there is not opened here: closing it would undo the locks that SQLite holds on it in this process.
+fn prepare_file(path: &Path) -> Result<(), StoreError> {
+    let cannot_open = |source| StoreError::CannotOpen { path: path.to_owned(), source: Arc::new(source) };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(cannot_open)?;
+    }
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(cannot_open(error)),
+    }
+    let metadata = fs::metadata(path).map_err(cannot_open)?;
+    if !metadata.is_file() {
+        return Err(StoreError::NotAStore { path: path.to_owned() });
+    }
+    let may = |access| rustix::fs::access(path, access);
+    may(Access::READ_OK).map_err(|error| cannot_open(error.into()))?;
+    may(Access::WRITE_OK).map_err(|_| StoreError::ReadOnly { path: path.to_owned() })?;
+    if metadata.permissions().mode() & 0o077 != 0 {
+        fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(cannot_open)?;
+    }
+    Ok(())
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "cache_size", -8_192)?;
+    Ok(connection)
+}
+
+/// Sets the connection to write with up, and brings the schema up to date.
+fn set_up(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let error = |source| store_error(path, source);
+    let (application, found) = identify(connection).map_err(error)?;
+    let is_new = application == 0 && found == 0 && is_empty(connection).map_err(error)?;
+    if !is_new && application != APPLICATION_ID {
+        return Err(StoreError::NotAStore { path: path.to_owned() });
+    }
+    if found > NEWEST && oldest_fit(connection).map_err(error)? > NEWEST {
+        return Err(StoreError::NewerSchema { path: path.to_owned(), found, known: NEWEST });
+    }
+    if is_new {
+        // Must come before anything is written. Lets the file shrink after a delete.
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(error)?;
+    }
+    patiently(|| connection.pragma_update(None, "journal_mode", "WAL")).map_err(error)?;
+    for (name, value) in [("wal_autocheckpoint", 4_000), ("journal_size_limit", 16 * 1024 * 1024)] {
+        connection.pragma_update(None, name, value).map_err(error)?;
+    }
+    // A commit survives the death of the process; `flush` makes it survive the loss of power.
+    connection.pragma_update(None, "synchronous", "NORMAL").map_err(error)?;
+    connection.pragma_update(None, "fullfsync", true).map_err(error)?;
+    // What is deleted is overwritten.
+    connection.pragma_update(None, "secure_delete", true).map_err(error)?;
+    if found < NEWEST {
+        migrate(connection).map_err(error)?;
+    }
+    Ok(())
+}
+
+fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Exclusive)?;
+    // Another process may have been first.
+    let (_, found) = identify(&transaction)?;
+    for (number, migration) in (1..).zip(&MIGRATIONS).skip(found as usize) {
+        transaction.execute_batch(migration.sql)?;
+        transaction.execute(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('oldest_fit', ?1)",
+            [migration.oldest_fit.to_string()],
+        )?;
+        transaction.pragma_update(None, "user_version", number)?;
+    }
+    if found == 0 {
+        let id = format!("{:032x}", crate::random_bits());
+        transaction.execute("INSERT INTO meta (key, value) VALUES ('id', ?1)", [id])?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    }
+    transaction.commit()
+}
+
+/// The file's application id and schema.
+fn identify(connection: &Connection) -> rusqlite::Result<(i32, u32)> {
+    let pragma = |name| patiently(|| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0)));
+    Ok((pragma("application_id")?, u32::try_from(pragma("user_version")?).unwrap_or(u32::MAX)))
+}
+
+fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))
+}
+
+fn oldest_fit(connection: &Connection) -> rusqlite::Result<u32> {
+    let value =
+        connection.query_row("SELECT value FROM meta WHERE key = 'oldest_fit'", [], |row| row.get::<_, String>(0));
+    value.map(|text| text.parse().unwrap_or(u32::MAX))
+}
+
+/// Tries again while another process holds the file: some pragmas do not wait by themselves.
+fn patiently<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    let begun = Instant::now();
+    loop {
+        match attempt() {
+            Err(error) if is_busy(&error) && begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(5)),
+            done => return done,
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked))
+}
+
+/// What `source`, met on the file at `path`, means for the store.
+fn store_error(path: &Path, source: rusqlite::Error) -> StoreError {
+    use rusqlite::ErrorCode;
+    let path = path.to_owned();
+    match source.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::Full { path },
+        // Where the disk is full, only some of SQLite's calls say so.
+        Some(ErrorCode::SystemIoFailure) if is_disk_full(&path) => StoreError::Full { path },
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly { path },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked { path },
+        Some(ErrorCode::NotADatabase) => StoreError::NotAStore { path },
+        Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged { path, what: "a page of it can't be read".to_owned() },
+        Some(ErrorCode::CannotOpen) => {
+            let source = std::io::Error::other(source);
+            StoreError::CannotOpen { path, source: Arc::new(source) }
+        }
+        _ if is_unreadable_text(&source) => StoreError::Damaged { path, what: "a text in it can't be read".to_owned() },
+        _ => StoreError::Database { path, source: Arc::new(source) },
+    }
+}
+
+fn is_unreadable_text(error: &rusqlite::Error) -> bool {
+    matches!(
+        error,
+        rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::Utf8Error(..)
+    ) || error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_CORRUPT_VTAB)
+}
+
+fn is_disk_full(path: &Path) -> bool {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < 1024 * 1024)
+}

@@ -1,0 +1,127 @@
+//! Deleting sessions, and what only they needed.
+
+use std::collections::BTreeSet;
+
+use rejoin_transcript::{EntryNumber, SessionId, Shelf, Timestamp};
+use rusqlite::{Row, params};
+
+use super::append::mark_pending;
+use super::content;
+use super::database::Db;
+use super::fork::children;
+use super::leases::check_free;
+use super::projector::{forget_passages, forget_title};
+use super::rows::{Log, find_log, read_facts};
+use crate::cut::{Address, read_holes};
+use crate::report::Candidate;
+use crate::{Owner, Pruned, Retention, StoreError};
+
+pub(super) fn delete(db: &Db<'_>, session: &SessionId, now: Timestamp) -> Result<(), StoreError> {
+    check_free(db, session, &Owner::this_process(), now)?;
+    let log = find_log(db, session)?;
+    forget_title(db, log)?;
+    db.execute("DELETE FROM session WHERE log = ?1", [log.0])?;
+    free(db, log)
+}
+
+/// Frees what no session needs of `log`, and of the logs it goes on from.
+fn free(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
+    let mut next = Some(log);
+    while let Some(log) = next {
+        let is_used = db.query_one("SELECT 1 FROM session WHERE log = ?1", [log.0], |_| Ok(()))?.is_some();
+        if is_used {
+            return Ok(());
+        }
+        let needed = children(db, log)?.into_iter().map(|(_, upto)| upto).max();
+        if let Some(needed) = needed {
+            return trim(db, log, needed);
+        }
+        next = db.query_one("SELECT parent FROM log WHERE id = ?1", [log.0], |row| row.get(0))?.flatten().map(Log);
+        remove(db, log)?;
+    }
+    Ok(())
+}
+
+/// Removes the entries of `log` behind `needed`.
+fn trim(db: &Db<'_>, log: Log, needed: EntryNumber) -> Result<(), StoreError> {
+    let pieces = params![log.row(EntryNumber::START), log.last_row(), needed.get()];
+    db.execute("DELETE FROM replay WHERE id > ?1 AND id <= ?2 AND last > ?3", pieces)?;
+    let sql = "SELECT coalesce(max(last), (SELECT parent_upto FROM log WHERE id = ?1)) FROM replay
+               WHERE id > ?2 AND id <= ?3";
+    let sealed = params![log.0, log.row(EntryNumber::START), log.last_row()];
+    let sealed = db.query_one(sql, sealed, |row| row.get::<_, u32>(0))?.unwrap_or_default();
+    // What is not sealed may reach beyond what is kept; it is indexed anew.
+    forget_passages(db, log, EntryNumber::new(sealed))?;
+    db.execute("DELETE FROM entry WHERE id > ?1 AND id <= ?2", params![log.row(needed), log.last_row()])?;
+    content::forget(db, log, &used_contents(db, log)?)?;
+    db.execute("UPDATE log SET sealed = ?2 WHERE id = ?1", params![log.0, sealed])?;
+    mark_pending(db, log)
+}
+
+/// Removes all of `log`.
+fn remove(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
+    forget_passages(db, log, EntryNumber::START)?;
+    let range = params![log.row(EntryNumber::START), log.last_row()];
+    db.execute("DELETE FROM replay WHERE id > ?1 AND id <= ?2", range)?;
+    db.execute("DELETE FROM entry WHERE id > ?1 AND id <= ?2", range)?;
+    content::forget(db, log, &[])?;
+    db.execute("DELETE FROM log WHERE id = ?1", [log.0])?;
+    Ok(())
+}
+
+/// The addresses of the big content in the entries of `log`.
+fn used_contents(db: &Db<'_>, log: Log) -> Result<Vec<Address>, StoreError> {
+    let sql = "SELECT holes FROM entry WHERE id > ?1 AND id <= ?2 AND holes IS NOT NULL";
+    let range = params![log.row(EntryNumber::START), log.last_row()];
+    let holes: Vec<Vec<u8>> = db.query_all(sql, range, |row| row.get(0))?;
+    let addresses: BTreeSet<Address> =
+        holes.iter().filter_map(|holes| read_holes(holes)).flatten().map(|(_, address)| address).collect();
+    Ok(addresses.into_iter().collect())
+}
+
+/// The sessions that `retention` does not keep, the least recently used first.
+pub(super) fn to_prune(db: &Db<'_>, retention: &Retention, now: Timestamp) -> Result<Vec<Pruned>, StoreError> {
+    let sql = "SELECT log, facts FROM session WHERE shelf IN (?1, ?2) ORDER BY updated_at DESC, log DESC";
+    let shelves = params![Shelf::Listed.code(), Shelf::Archived.code()];
+    let rows = db.query_all(sql, shelves, |row| Ok((Log(row.get(0)?), row.get::<_, String>(1)?)))?;
+    let candidates = rows.into_iter().map(|(log, facts)| {
+        let facts = read_facts(db, &facts)?;
+        let is_running = check_free(db, &facts.session_id, &Owner::this_process(), now).is_err();
+        Ok(Candidate { bytes: own_bytes(db, log)?, is_running, facts })
+    });
+    retention.choose(candidates, now)
+}
+
+/// The bytes of a log's own entries and of the big content they use.
+fn own_bytes(db: &Db<'_>, log: Log) -> Result<u64, StoreError> {
+    let number = |row: &Row<'_>| row.get::<_, u64>(0);
+    let entries = db.query_one(
+        "SELECT coalesce(sum(octet_length(body) + coalesce(octet_length(extra), 0)), 0) FROM entry
+         WHERE id > ?1 AND id <= ?2",
+        params![log.row(EntryNumber::START), log.last_row()],
+        number,
+    )?;
+    let contents = db.query_one(
+        "SELECT coalesce(sum(octet_length(packed)), 0) FROM content_use JOIN content USING (address) WHERE log = ?1",
+        [log.0],
+        number,
+    )?;
+    Ok(entries.unwrap_or_default() + contents.unwrap_or_default())
+}
+
+/// Removes the sessions made before `before` that were never prompted.
+pub(super) fn remove_empty(db: &Db<'_>, before: Timestamp, now: Timestamp) -> Result<u64, StoreError> {
+    let sql = "SELECT id, holder IS NOT NULL AND held_until >= ?2 FROM session WHERE shelf = 2 AND created_at < ?1";
+    let times = params![before.as_millis(), now.as_millis()];
+    let found = db.query_all(sql, times, |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)))?;
+    let mut removed = 0;
+    for (id, is_held) in found {
+        if is_held {
+            continue;
+        }
+        let session = SessionId::parse(id).map_err(|error| db.damaged(error.to_string()))?;
+        delete(db, &session, now)?;
+        removed += 1;
+    }
+    Ok(removed)
+}

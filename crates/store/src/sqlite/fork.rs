@@ -1,0 +1,60 @@
+//! Forks: a new log that goes on where the source stands, and nothing copied.
+
+use rejoin_transcript::{EntryNumber, Fact, Session, SessionId, Timestamp};
+
+use super::append::mark_pending;
+use super::database::Db;
+use super::read::{self, Stretch};
+use super::rows::{Log, find_session, insert_entry, insert_session_in};
+use crate::StoreError;
+use crate::fork::become_fork;
+
+pub(super) fn fork(
+    db: &Db<'_>,
+    source: &SessionId,
+    at: EntryNumber,
+    fork: SessionId,
+    now: Timestamp,
+    facts: Vec<Fact>,
+) -> Result<Session, StoreError> {
+    let (log, mut session) = find_session(db, source)?;
+    let last = read::head(db, log)?;
+    if at > last {
+        return Err(StoreError::NoSuchEntry { session: source.clone(), at, last });
+    }
+    let stretches = read::stretches(db, log)?;
+    if at < last {
+        // What is known now is not what was known then.
+        observe_anew(db, &mut session, &stretches, at)?;
+    }
+    let first = become_fork(&mut session, fork, at, now, facts);
+    // The log that holds the fork point, so that the fork depends on no more than it needs.
+    let parent = stretches.iter().find(|stretch| at <= stretch.upto && at > stretch.after).map(|stretch| stretch.log);
+    let own = insert_session_in(db, &session, parent, at)?;
+    insert_entry(db, own, at.next(), &first)?;
+    mark_pending(db, own)?;
+    Ok(session)
+}
+
+/// Tells `session` the entries up to `at` again.
+fn observe_anew(db: &Db<'_>, session: &mut Session, stretches: &[Stretch], at: EntryNumber) -> Result<(), StoreError> {
+    session.forget_entries();
+    for stretch in stretches {
+        let mut rest = Stretch { upto: stretch.upto.min(at), ..*stretch };
+        while rest.after < rest.upto {
+            let page = read::page_of(db, rest)?;
+            let Some(last) = page.last() else { break };
+            rest.after = last.number;
+            for entry in &page {
+                session.observe(entry);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The logs that go on from `log`, with the last entry that each shares with it.
+pub(super) fn children(db: &Db<'_>, log: Log) -> Result<Vec<(Log, EntryNumber)>, StoreError> {
+    let sql = "SELECT id, parent_upto FROM log WHERE parent = ?1";
+    db.query_all(sql, [log.0], |row| Ok((Log(row.get(0)?), EntryNumber::new(row.get(1)?))))
+}

@@ -1,0 +1,77 @@
+//! Leases, in the row of their session.
+
+use rejoin_transcript::{EntryNumber, SessionId, Timestamp};
+use rusqlite::{Row, params};
+
+use super::database::Db;
+use super::read;
+use super::rows::{Log, not_found};
+use crate::lease::{Held, may_take_over};
+use crate::{LEASE_MILLIS, Lease, Owner, StoreError};
+
+/// A session's lease, and whether a turn is running.
+struct Standing {
+    log: Log,
+    token: u64,
+    held: Option<Held>,
+    running_since: Option<EntryNumber>,
+}
+
+pub(super) fn acquire(db: &Db<'_>, session: &SessionId, owner: &Owner, now: Timestamp) -> Result<Lease, StoreError> {
+    let standing = free_to_take(db, session, owner, now)?;
+    let token = standing.token + 1;
+    let holder = serde_json::to_string(owner).map_err(|error| db.damaged(error.to_string()))?;
+    db.execute(
+        "UPDATE session SET token = ?2, holder = ?3, held_since = ?4, held_until = ?5 WHERE log = ?1",
+        params![standing.log.0, token, holder, now.as_millis(), now.plus_millis(LEASE_MILLIS).as_millis()],
+    )?;
+    let head = read::head(db, standing.log)?;
+    Ok(Lease { session: session.clone(), token, head, unfinished_since: standing.running_since })
+}
+
+pub(super) fn renew(db: &Db<'_>, lease: &Lease, now: Timestamp) -> Result<(), StoreError> {
+    let renewed = db.execute(
+        "UPDATE session SET held_until = ?3 WHERE id = ?1 AND token = ?2",
+        params![lease.session.as_str(), lease.token, now.plus_millis(LEASE_MILLIS).as_millis()],
+    )?;
+    if renewed == 1 { Ok(()) } else { Err(StoreError::LeaseLost { session: lease.session.clone() }) }
+}
+
+pub(super) fn release(db: &Db<'_>, lease: &Lease) -> Result<(), StoreError> {
+    db.execute(
+        "UPDATE session SET holder = NULL, held_since = NULL, held_until = NULL WHERE id = ?1 AND token = ?2",
+        params![lease.session.as_str(), lease.token],
+    )?;
+    Ok(())
+}
+
+/// Fails while another, living owner runs a turn of `session`.
+pub(super) fn check_free(db: &Db<'_>, session: &SessionId, owner: &Owner, now: Timestamp) -> Result<(), StoreError> {
+    free_to_take(db, session, owner, now).map(|_| ())
+}
+
+fn free_to_take(db: &Db<'_>, session: &SessionId, owner: &Owner, now: Timestamp) -> Result<Standing, StoreError> {
+    let standing = find_standing(db, session)?;
+    match &standing.held {
+        Some(held) if !may_take_over(Some(held), owner, now, standing.running_since.is_some()) => {
+            Err(StoreError::InUse { session: session.clone(), owner: Box::new(held.owner.clone()), since: held.since })
+        }
+        _ => Ok(standing),
+    }
+}
+
+fn find_standing(db: &Db<'_>, session: &SessionId) -> Result<Standing, StoreError> {
+    let read = |row: &Row<'_>| {
+        let holder: Option<String> = row.get(2)?;
+        // A holder that can't be read can't be asked either.
+        let owner = holder.and_then(|holder| serde_json::from_str(&holder).ok());
+        let time =
+            |column| row.get(column).map(|millis: Option<i64>| Timestamp::from_millis(millis.unwrap_or_default()));
+        let (since, until) = (time(3)?, time(4)?);
+        let held = owner.map(|owner| Held { owner, since, until });
+        let running_since = row.get::<_, Option<u32>>(5)?.map(EntryNumber::new);
+        Ok(Standing { log: Log(row.get(0)?), token: row.get(1)?, held, running_since })
+    };
+    let sql = "SELECT log, token, holder, held_since, held_until, running_since FROM session WHERE id = ?1";
+    db.query_one(sql, [session.as_str()], read)?.ok_or_else(|| not_found(session))
+}

@@ -1,0 +1,100 @@
+//! Lists: by index, page by page.
+
+use rejoin_transcript::{SessionFacts, SessionId, Shelf, Timestamp};
+use rusqlite::{Row, named_params, params};
+
+use super::database::Db;
+use super::rows::read_facts;
+use crate::list::{Place, read_cursor, write_cursor};
+use crate::{Cursor, ListFilter, Page, StoreError};
+
+pub(super) fn list(
+    db: &Db<'_>,
+    filter: &ListFilter,
+    cursor: Option<&Cursor>,
+    limit: u32,
+    now: Timestamp,
+) -> Result<Page, StoreError> {
+    let from = cursor.map(|cursor| read_cursor(cursor, filter, db.id(), now)).transpose()?;
+    let limit = limit.max(1) as usize;
+    let mut found = Vec::new();
+    // An index serves one shelf; several are merged.
+    for shelf in filter.archived.shelves() {
+        found.extend(list_shelf(db, filter, *shelf, from, limit + 1)?);
+    }
+    found.sort_by_key(|(place, _)| std::cmp::Reverse((place.updated_at, place.row)));
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+    let last = found.last().map(|(place, _)| *place).filter(|_| has_more);
+    let next = last.map(|place| write_cursor(place, filter, db.id(), now));
+    Ok(Page { sessions: found.into_iter().map(|(_, facts)| facts).collect(), next })
+}
+
+fn list_shelf(
+    db: &Db<'_>,
+    filter: &ListFilter,
+    shelf: Shelf,
+    from: Option<Place>,
+    limit: usize,
+) -> Result<Vec<(Place, SessionFacts)>, StoreError> {
+    // Each filter has its own index, so each has its own query.
+    let sql = match (&filter.cwd, &filter.agent) {
+        (None, None) => {
+            "SELECT log, updated_at, facts FROM session INDEXED BY session_by_time
+             WHERE owner = :owner AND shelf = :shelf AND (:cwd IS NULL AND :agent IS NULL)
+             AND (updated_at, log) < (:updated_at, :log) ORDER BY updated_at DESC, log DESC LIMIT :limit"
+        }
+        (Some(_), None) => {
+            "SELECT log, updated_at, facts FROM session INDEXED BY session_by_cwd
+             WHERE owner = :owner AND shelf = :shelf AND cwd = :cwd AND (:agent IS NULL)
+             AND (updated_at, log) < (:updated_at, :log) ORDER BY updated_at DESC, log DESC LIMIT :limit"
+        }
+        (None, Some(_)) => {
+            "SELECT log, updated_at, facts FROM session INDEXED BY session_by_agent
+             WHERE owner = :owner AND shelf = :shelf AND agent = :agent AND (:cwd IS NULL)
+             AND (updated_at, log) < (:updated_at, :log) ORDER BY updated_at DESC, log DESC LIMIT :limit"
+        }
+        (Some(_), Some(_)) => {
+            "SELECT log, updated_at, facts FROM session INDEXED BY session_by_cwd_and_agent
+             WHERE owner = :owner AND shelf = :shelf AND cwd = :cwd AND agent = :agent
+             AND (updated_at, log) < (:updated_at, :log) ORDER BY updated_at DESC, log DESC LIMIT :limit"
+        }
+    };
+    let from = from.unwrap_or(Place { updated_at: Timestamp::from_millis(i64::MAX), row: i64::MAX });
+    let params = named_params! {
+        ":owner": filter.owner,
+        ":shelf": shelf.code(),
+        ":cwd": filter.cwd,
+        ":agent": filter.agent,
+        ":updated_at": from.updated_at.as_millis(),
+        ":log": from.row,
+        ":limit": limit as u64,
+    };
+    let read = |row: &Row<'_>| {
+        let place = Place { row: row.get(0)?, updated_at: Timestamp::from_millis(row.get(1)?) };
+        Ok((place, row.get::<_, String>(2)?))
+    };
+    let rows = db.query_all(sql, params, read)?;
+    rows.into_iter().map(|(place, facts)| Ok((place, read_facts(db, &facts)?))).collect()
+}
+
+pub(super) fn resolve(db: &Db<'_>, owner: &str, prefix: &str) -> Result<SessionId, StoreError> {
+    let not_found = || StoreError::SessionNotFound { id: prefix.to_owned() };
+    let parse = |id: String| SessionId::parse(id).map_err(|error| db.damaged(error.to_string()));
+    let whole =
+        db.query_one("SELECT id FROM session WHERE id = ?1 AND owner = ?2", [prefix, owner], |row| row.get(0))?;
+    if let Some(id) = whole {
+        return parse(id);
+    }
+    if prefix.is_empty() {
+        return Err(not_found());
+    }
+    let sql = "SELECT id FROM session WHERE id >= ?1 AND id < ?2 AND owner = ?3 ORDER BY id LIMIT 100";
+    let beyond = format!("{prefix}\u{10ffff}");
+    let mut found: Vec<String> = db.query_all(sql, params![prefix, beyond, owner], |row| row.get(0))?;
+    match found.len() {
+        0 => Err(not_found()),
+        1 => parse(found.remove(0)),
+        count => Err(StoreError::AmbiguousPrefix { prefix: prefix.to_owned(), count: count as u64 }),
+    }
+}

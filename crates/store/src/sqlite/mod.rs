@@ -1,0 +1,191 @@
+//! The SQLite backend: one file, written by one thread of each process.
+//!
+//! Reads take a connection from a small pool and run beside the writer; SQLite's write-ahead log keeps both apart, and
+//! several processes too. What is made of entries (replay form, search index) is made by the [`projector`], behind
+//! the writer's back, and is never waited for except by a search.
+
+mod append;
+mod content;
+mod database;
+mod delete;
+mod fork;
+mod leases;
+mod lists;
+mod projector;
+mod read;
+mod rows;
+mod searches;
+mod stats;
+mod verify;
+mod writer;
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use rejoin_transcript::{Entry, EntryNumber, Fact, Session, SessionId, Step, Timestamp};
+
+use crate::{
+    Cursor, Hit, Lease, ListFilter, Owner, Page, Pruned, ReplayPage, ReplayPlace, Retention, Run, SearchQuery,
+    SessionStore, Stats, StoreError, VerifyReport,
+};
+use database::Database;
+use projector::Projector;
+use writer::{Scrub, Writer};
+
+/// Sessions in a SQLite file.
+pub struct SqliteStore {
+    // In the order in which they must end: the projector writes through the writer.
+    projector: Projector,
+    writer: Writer,
+    database: Database,
+}
+
+impl SqliteStore {
+    /// Opens the store at `path`, and makes it, with the folders above it, if it is not there.
+    ///
+    /// The file can be read and written by its owner alone.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let (database, connection) = Database::open(path.as_ref())?;
+        let writer = Writer::start(database.clone(), connection);
+        let projector = Projector::start(database.clone(), writer.handle());
+        Ok(Self { projector, writer, database })
+    }
+
+    /// Opens the store at `path` only if it is there.
+    pub fn open_existing(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
+        if path.as_ref().exists() { Self::open(path).map(Some) } else { Ok(None) }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        self.database.path()
+    }
+}
+
+#[async_trait]
+impl SessionStore for SqliteStore {
+    async fn create(&self, session: Session) -> Result<(), StoreError> {
+        self.writer.write(move |db| rows::insert_session(db, &session)).await
+    }
+
+    async fn session(&self, session: &SessionId) -> Result<Session, StoreError> {
+        let session = session.clone();
+        self.database.read(move |db| Ok(rows::find_session(db, &session)?.1)).await
+    }
+
+    async fn head(&self, session: &SessionId) -> Result<EntryNumber, StoreError> {
+        let session = session.clone();
+        self.database.read(move |db| read::head(db, rows::find_log(db, &session)?)).await
+    }
+
+    async fn resolve(&self, owner: &str, prefix: &str) -> Result<SessionId, StoreError> {
+        let (owner, prefix) = (owner.to_owned(), prefix.to_owned());
+        self.database.read(move |db| lists::resolve(db, &owner, &prefix)).await
+    }
+
+    async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError> {
+        let (session, owner) = (session.clone(), owner.clone());
+        self.writer.write(move |db| leases::acquire(db, &session, &owner, crate::now())).await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<(), StoreError> {
+        let lease = lease.clone();
+        self.writer.write(move |db| leases::renew(db, &lease, crate::now())).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        let lease = lease.clone();
+        self.writer.write(move |db| leases::release(db, &lease)).await
+    }
+
+    async fn append(
+        &self,
+        lease: &Lease,
+        after: EntryNumber,
+        steps: Vec<Step>,
+        facts: Vec<Fact>,
+    ) -> Result<EntryNumber, StoreError> {
+        let lease = lease.clone();
+        let ends_turn = append::ends_turn(&steps);
+        let (log, last) = self.writer.write(move |db| append::append(db, &lease, after, steps, facts)).await?;
+        if ends_turn {
+            self.projector.project(log);
+        }
+        Ok(last)
+    }
+
+    async fn tell(&self, session: &SessionId, facts: Vec<Fact>) -> Result<(), StoreError> {
+        let session = session.clone();
+        self.writer.write(move |db| append::tell(db, &session, facts)).await
+    }
+
+    async fn flush(&self) -> Result<(), StoreError> {
+        self.writer.flush().await
+    }
+
+    async fn read(&self, session: &SessionId, after: EntryNumber) -> Result<Vec<Entry>, StoreError> {
+        let session = session.clone();
+        self.database.read(move |db| read::page(db, &session, after)).await
+    }
+
+    async fn replay(&self, session: &SessionId, place: ReplayPlace) -> Result<ReplayPage, StoreError> {
+        let session = session.clone();
+        self.database.read(move |db| read::replay_page(db, &session, place)).await
+    }
+
+    async fn list(&self, filter: &ListFilter, cursor: Option<&Cursor>, limit: u32) -> Result<Page, StoreError> {
+        let (filter, cursor) = (filter.clone(), cursor.cloned());
+        self.database.read(move |db| lists::list(db, &filter, cursor.as_ref(), limit, crate::now())).await
+    }
+
+    async fn fork(
+        &self,
+        source: &SessionId,
+        at: EntryNumber,
+        fork: SessionId,
+        now: Timestamp,
+        facts: Vec<Fact>,
+    ) -> Result<Session, StoreError> {
+        let source = source.clone();
+        self.writer.write(move |db| fork::fork(db, &source, at, fork, now, facts)).await
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
+        let session = session.clone();
+        self.writer.write(move |db| delete::delete(db, &session, crate::now())).await?;
+        self.writer.scrub(Scrub::Quick).await
+    }
+
+    async fn search(&self, query: &SearchQuery) -> Result<Vec<Hit>, StoreError> {
+        self.projector.catch_up().await?;
+        let query = query.clone();
+        self.database.read(move |db| searches::search(db, &query)).await
+    }
+
+    async fn stats(&self) -> Result<Stats, StoreError> {
+        self.database.read(stats::stats).await
+    }
+
+    async fn verify(&self) -> Result<VerifyReport, StoreError> {
+        self.database.read(verify::verify).await
+    }
+
+    async fn prune(&self, retention: &Retention, now: Timestamp, run: Run) -> Result<Vec<Pruned>, StoreError> {
+        let retention = retention.clone();
+        let pruned = self.database.read(move |db| delete::to_prune(db, &retention, now)).await?;
+        if run == Run::Dry || pruned.is_empty() {
+            return Ok(pruned);
+        }
+        // One by one, so that writers wait for one session only.
+        for one in &pruned {
+            let session = one.session.clone();
+            self.writer.write(move |db| delete::delete(db, &session, now)).await?;
+        }
+        self.writer.scrub(Scrub::Whole).await?;
+        Ok(pruned)
+    }
+
+    async fn remove_empty(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.writer.write(move |db| delete::remove_empty(db, before, crate::now())).await
+    }
+}

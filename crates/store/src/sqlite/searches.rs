@@ -1,0 +1,115 @@
+//! Searching the index.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use rejoin_transcript::{EntryNumber, SessionFacts, Shelf};
+use rusqlite::{Row, params};
+
+use super::database::Db;
+use super::fork::children;
+use super::projector::passage_text;
+use super::rows::{Log, read_facts};
+use crate::search::Terms;
+use crate::{Hit, MATCHES, SearchOrder, SearchQuery, StoreError};
+
+/// A passage that fits.
+#[derive(Clone, Copy)]
+struct Match {
+    log: Log,
+    first: EntryNumber,
+    last: EntryNumber,
+    rank: f64,
+}
+
+/// A session that has some, and the best of them.
+struct Found {
+    facts: SessionFacts,
+    best: Match,
+    hits: u32,
+}
+
+pub(super) fn search(db: &Db<'_>, query: &SearchQuery) -> Result<Vec<Hit>, StoreError> {
+    let terms = Terms::read(&query.text)?;
+    // The newest come first, so the first to be met is the best when the newest is wanted.
+    let matches = find_matches(db, &terms, query.order)?;
+    let mut sessions_of: HashMap<Log, Vec<(EntryNumber, SessionFacts)>> = HashMap::new();
+    let mut found: Vec<Found> = Vec::new();
+    let mut places = HashMap::new();
+    for one in matches {
+        let sessions = match sessions_of.entry(one.log) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(sessions_with(db, one.log, &query.owner)?),
+        };
+        for (upto, facts) in &*sessions {
+            let is_title = one.first == EntryNumber::START;
+            if *upto < one.first || (is_title && *upto != EVERYTHING) {
+                continue;
+            }
+            let place = *places.entry(facts.session_id.clone()).or_insert_with(|| {
+                found.push(Found { facts: facts.clone(), best: one, hits: 0 });
+                found.len() - 1
+            });
+            let session = &mut found[place];
+            session.hits += 1;
+            // FTS5 gives better matches smaller numbers.
+            if one.rank < session.best.rank {
+                session.best = one;
+            }
+        }
+    }
+    // Stable: where ranks are equal, the newest stays first.
+    found.sort_by(|a, b| a.best.rank.total_cmp(&b.best.rank));
+    found.truncate(query.limit as usize);
+    found.into_iter().map(|session| to_hit(db, &terms, session)).collect()
+}
+
+fn find_matches(db: &Db<'_>, terms: &Terms, order: SearchOrder) -> Result<Vec<Match>, StoreError> {
+    let sql = match order {
+        SearchOrder::Best => {
+            "SELECT passage.log, passage.first, passage.last, found.rank FROM
+             (SELECT rowid, bm25(passage_text) AS rank FROM passage_text WHERE passage_text MATCH ?1
+              ORDER BY rowid DESC LIMIT ?2) AS found CROSS JOIN passage ON passage.id = found.rowid"
+        }
+        SearchOrder::Newest => {
+            "SELECT passage.log, passage.first, passage.last, 0.0 FROM
+             (SELECT rowid FROM passage_text WHERE passage_text MATCH ?1
+              ORDER BY rowid DESC LIMIT ?2) AS found CROSS JOIN passage ON passage.id = found.rowid"
+        }
+    };
+    let read = |row: &Row<'_>| {
+        let (first, last) = (EntryNumber::new(row.get(1)?), EntryNumber::new(row.get(2)?));
+        Ok(Match { log: Log(row.get(0)?), first, last, rank: row.get(3)? })
+    };
+    db.query_all(sql, params![terms.to_fts5(), MATCHES], read)
+}
+
+/// Up to where a session has the entries of its own log.
+const EVERYTHING: EntryNumber = EntryNumber::new(u32::MAX);
+
+/// The sessions of `owner` that have entries of `log`, each with the last of them: its own session, and its forks.
+fn sessions_with(db: &Db<'_>, log: Log, owner: &str) -> Result<Vec<(EntryNumber, SessionFacts)>, StoreError> {
+    let (mut sessions, mut waiting) = (Vec::new(), vec![(log, EVERYTHING)]);
+    while let Some((log, upto)) = waiting.pop() {
+        let sql = "SELECT facts FROM session WHERE log = ?1 AND owner = ?2 AND shelf != ?3";
+        let params = params![log.0, owner, Shelf::Child.code()];
+        if let Some(facts) = db.query_one(sql, params, |row| row.get::<_, String>(0))? {
+            sessions.push((upto, read_facts(db, &facts)?));
+        }
+        let forks = children(db, log)?.into_iter().map(|(child, shared)| (child, shared.min(upto)));
+        waiting.extend(forks);
+    }
+    Ok(sessions)
+}
+
+fn to_hit(db: &Db<'_>, terms: &Terms, found: Found) -> Result<Hit, StoreError> {
+    let Found { facts, best, hits } = found;
+    let title = facts.title().map(str::to_owned);
+    let text = if best.first == EntryNumber::START {
+        title.clone()
+    } else {
+        passage_text(db, best.log, best.first, best.last)?
+    };
+    let snippet = terms.snippet(&text.unwrap_or_default());
+    Ok(Hit { session_id: facts.session_id, title, snippet, entry: best.first, hits })
+}

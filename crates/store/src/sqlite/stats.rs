@@ -1,0 +1,31 @@
+//! How much the store holds.
+
+use rejoin_transcript::Shelf;
+use rusqlite::params;
+
+use super::database::Db;
+use super::rows::read_facts;
+use crate::{Stats, StoreError};
+
+pub(super) fn stats(db: &Db<'_>) -> Result<Stats, StoreError> {
+    let mut stats = Stats { bytes: bytes_on_disk(db), ..Stats::default() };
+    let sql = "SELECT facts FROM session WHERE shelf IN (?1, ?2)";
+    let mut statement = db.prepare(sql)?;
+    let shelves = params![Shelf::Listed.code(), Shelf::Archived.code()];
+    let mut rows = statement.query(shelves).map_err(|error| db.error(error))?;
+    while let Some(row) = rows.next().map_err(|error| db.error(error))? {
+        let facts = row.get::<_, String>(0).map_err(|error| db.error(error))?;
+        stats.add(&read_facts(db, &facts)?);
+    }
+    Ok(stats)
+}
+
+/// The bytes of the store's files.
+fn bytes_on_disk(db: &Db<'_>) -> u64 {
+    let size = |suffix: &str| {
+        let mut path = db.path().as_os_str().to_owned();
+        path.push(suffix);
+        std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+    };
+    size("") + size("-wal") + size("-shm")
+}

@@ -1,0 +1,374 @@
+//! What the SQLite backend promises of its file.
+
+use std::fs;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::Path;
+use std::process::Command;
+
+use rejoin_store::{Damage, SessionStore, SqliteStore, StoreError, new_session_id};
+use rejoin_transcript::{EntryNumber, Fact};
+use rusqlite::Connection;
+
+use crate::support::{
+    TempStore, append_turn, at, chunk, create, create_and_acquire, create_with_turn, end, finds, found, holds, number,
+    numbers, owner, prompt, read_all, replay_all, replay_of, update,
+};
+
+#[test]
+fn the_file_is_its_owners_alone_and_its_folders_are_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a/b/sessions.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for file in fs::read_dir(path.parent().unwrap()).unwrap() {
+        assert_eq!(mode(&file.unwrap().path()), 0o600);
+    }
+    assert_eq!(mode(&folder.path().join("a")), 0o700);
+    drop(store);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let _store = SqliteStore::open(&path).unwrap();
+    assert_eq!(mode(&path), 0o600);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_is_there_after_reopening() {
+    let temp = TempStore::new();
+    let session = create_with_turn(&temp.store, "hello", "world").await;
+    let before = (read_all(&temp.store, &session).await, temp.store.session(&session).await.unwrap());
+    let temp = temp.reopen();
+    assert_eq!((read_all(&temp.store, &session).await, temp.store.session(&session).await.unwrap()), before);
+    finds(&temp.store, "world", &[&session]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_share_a_file() {
+    let temp = TempStore::new();
+    let other = SqliteStore::open(temp.store.path()).unwrap();
+    let session = create_with_turn(&temp.store, "from one", "x").await;
+    let lease = other.acquire(&session, &owner("b")).await.unwrap();
+    append_turn(&other, &lease, 2, "from two", "x").await;
+    assert_eq!(numbers(&temp.store, &session).await, [1, 2, 3, 4, 5, 6]);
+    finds(&temp.store, "two", &[&session]).await;
+    finds(&other, "one", &[&session]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writers_at_once_do_not_disturb_each_other() {
+    let temp = TempStore::new();
+    let store = &temp.store;
+    let writers = (0..20).map(|_| async move {
+        let (session, lease) = create_and_acquire(store).await;
+        let mut last = EntryNumber::START;
+        for turn in 1..=10 {
+            last = store.append(&lease, last, vec![prompt(turn, "a"), end(turn)], Vec::new()).await.unwrap();
+            let stale = store.append(&lease, EntryNumber::START, vec![prompt(turn, "stale")], Vec::new()).await;
+            assert!(matches!(stale, Err(StoreError::Conflict { .. })), "{stale:?}");
+        }
+        (session, last)
+    });
+    for (session, last) in futures::future::join_all(writers).await {
+        assert_eq!(last, number(20));
+        assert_eq!(read_all(store, &session).await.len(), 20);
+    }
+    finds(store, "stale", &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deleted_words_are_in_no_file() {
+    let temp = TempStore::new();
+    let store = &temp.store;
+    // Words enough that the index has inner nodes, in which a word may stand too.
+    let words: Vec<String> = (0..6_000).map(|n| format!("qzx{:08x}vw", n * 0x9e37_79b1_u64 % 0xffff_ffff)).collect();
+    let (kept_words, gone_words) = words.split_at(3_000);
+    let kept = create_with_turn(store, &kept_words.join(" "), "kept").await;
+    let (gone, lease) = create_and_acquire(store).await;
+    for (turn, words) in (1..).zip(gone_words.chunks(100)) {
+        append_turn(store, &lease, turn, &words.join(" "), &words[0].repeat(2_000)).await;
+    }
+    let title = Fact::ManualTitle(Some("qzxtitlevw".to_owned()));
+    store.tell(&gone, vec![title]).await.unwrap();
+    finds(store, &gone_words[7], &[&gone]).await;
+    finds(store, "qzxtitlevw", &[&gone]).await;
+
+    store.delete(&gone).await.unwrap();
+
+    let files: Vec<Vec<u8>> =
+        fs::read_dir(temp.folder.path()).unwrap().map(|file| fs::read(file.unwrap().path()).unwrap()).collect();
+    let is_left = |word: &&String| files.iter().any(|file| holds(file, word.as_bytes()));
+    let left: Vec<&String> = gone_words.iter().filter(is_left).collect();
+    assert_eq!(left, Vec::<&String>::new());
+    assert!(!temp.files_hold("qzxtitlevw") && !temp.files_hold(gone.as_str()));
+    assert!(is_left(&&kept_words[0]));
+    finds(store, &kept_words[2_999], &[&kept]).await;
+    assert_eq!(store.verify().await.unwrap().damages, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_fork_does_not_need_goes_with_its_source() {
+    let temp = TempStore::new();
+    let store = &temp.store;
+    let source = create_with_turn(store, "sharedqzx", "a").await;
+    let lease = store.acquire(&source, &owner("a")).await.unwrap();
+    append_turn(store, &lease, 2, "lostqzx", &"lostimageqzx".repeat(5_000)).await;
+    found(store, "lostqzx").await;
+    let fork = store.fork(&source, number(3), new_session_id(), at(0), Vec::new()).await.unwrap().facts.session_id;
+
+    store.delete(&source).await.unwrap();
+    assert!(!temp.files_hold("lostqzx") && !temp.files_hold("lostimageqzx") && temp.files_hold("sharedqzx"));
+    store.delete(&fork).await.unwrap();
+    assert!(!temp.files_hold("sharedqzx"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_file_shrinks_after_a_delete() {
+    let temp = TempStore::new();
+    let (session, lease) = create_and_acquire(&temp.store).await;
+    let steps = (0..5_000).map(|n| update(1, &format!(r#"{{"sessionUpdate":"x","n":{n},"t":"{}"}}"#, "y".repeat(500))));
+    temp.store.append(&lease, EntryNumber::START, steps.collect(), Vec::new()).await.unwrap();
+    let size = || fs::metadata(temp.store.path()).unwrap().len();
+    temp.store.delete(&session).await.unwrap();
+    assert!(size() < 500_000, "{} bytes", size());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn big_content_is_kept_once() {
+    let temp = TempStore::new();
+    // Nothing that compression could make small.
+    let bits = |n: u64| blake3::hash(&n.to_le_bytes()).to_hex().to_string();
+    let image: String = (0..16_000).map(bits).collect();
+    for _ in 0..8 {
+        let (_, lease) = create_and_acquire(&temp.store).await;
+        let call = format!(r#"{{"sessionUpdate":"tool_call","toolCallId":"t","title":"Draw","rawOutput":"{image}"}}"#);
+        let steps = vec![prompt(1, "draw"), update(1, &call), end(1)];
+        temp.store.append(&lease, EntryNumber::START, steps, Vec::new()).await.unwrap();
+    }
+    found(&temp.store, "draw").await;
+    let temp = temp.reopen();
+    let size = temp.store.stats().await.unwrap().bytes;
+    assert!(size < 2 * image.len() as u64, "{size} bytes for an image of {}", image.len());
+}
+
+/// Writes over the bytes of `word` wherever it stands in the closed store's file.
+fn damage(path: &Path, word: &str) {
+    let bytes = fs::read(path).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+    let places: Vec<usize> =
+        bytes.windows(word.len()).enumerate().filter(|(_, part)| *part == word.as_bytes()).map(|(at, _)| at).collect();
+    assert!(!places.is_empty(), "`{word}` is not in the file");
+    for place in places {
+        file.write_at(&b"#".repeat(word.len()), place as u64).unwrap();
+    }
+}
+
+/// A store of three sessions, closed, and the ids.
+async fn three_sessions() -> (tempfile::TempDir, Vec<rejoin_transcript::SessionId>) {
+    let TempStore { store, folder } = TempStore::new();
+    let mut ids = Vec::new();
+    for name in ["one", "two", "three"] {
+        ids.push(create_with_turn(&store, name, &format!("damage{name} {}", "filler ".repeat(1_000))).await);
+    }
+    (folder, ids)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_entry_is_named_and_the_others_stay_usable() {
+    let (folder, ids) = three_sessions().await;
+    let path = folder.path().join("sessions.db");
+    damage(&path, "damagetwo");
+    let store = SqliteStore::open(&path).unwrap();
+
+    let report = store.verify().await.unwrap();
+
+    let what = "is not what was written".to_owned();
+    assert_eq!(report.damages, [Damage { session: Some(ids[1].clone()), entry: Some(number(2)), what }]);
+    let error = store.read(&ids[1], EntryNumber::START).await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }) && error.to_string().contains(ids[1].as_str()), "{error}");
+    assert_eq!(numbers(&store, &ids[0]).await, [1, 2, 3]);
+    assert_eq!(numbers(&store, &ids[2]).await, [1, 2, 3]);
+    finds(&store, "damagethree", &[&ids[2]]).await;
+    let lease = store.acquire(&ids[0], &owner("a")).await.unwrap();
+    append_turn(&store, &lease, 2, "still", "works").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_page_is_found_and_the_others_stay_usable() {
+    let (folder, ids) = three_sessions().await;
+    let path = folder.path().join("sessions.db");
+    let bytes = fs::read(&path).unwrap();
+    let place = bytes.windows(16).position(|part| part == b"damagetwo filler").unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_at(&[0xff; 4096], (place / 4096 * 4096) as u64).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
+
+    let report = store.verify().await.unwrap();
+
+    let names_it = |damage: &Damage| damage.session.as_ref() == Some(&ids[1]) && damage.entry.is_some();
+    assert!(report.damages.iter().any(names_it), "{report:?}");
+    store.session(&ids[2]).await.unwrap();
+    assert!(matches!(store.read(&ids[1], EntryNumber::START).await, Err(StoreError::Damaged { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_replay_form_is_made_anew_from_the_entries() {
+    let TempStore { store, folder } = TempStore::new();
+    let (session, lease) = create_and_acquire(&store).await;
+    for turn in 1..=3 {
+        append_turn(&store, &lease, turn, "a", &format!("b{turn}")).await;
+    }
+    found(&store, "a").await;
+    drop(store);
+    let path = folder.path().join("sessions.db");
+    let connection = Connection::open(&path).unwrap();
+    assert_eq!(connection.execute("UPDATE replay SET packed = zeroblob(9) WHERE first = 4", []).unwrap(), 1);
+    drop(connection);
+    let store = SqliteStore::open(&path).unwrap();
+    assert_eq!(replay_all(&store, &session).await, replay_of(&read_all(&store, &session).await));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_of_many_pieces_is_whole_even_if_one_is_damaged() {
+    let TempStore { store, folder } = TempStore::new();
+    let (session, lease) = create_and_acquire(&store).await;
+    let mut steps = vec![prompt(1, "go")];
+    steps.extend(
+        (0..3_000).map(|n| update(1, &format!(r#"{{"sessionUpdate":"x","n":{n},"t":"{}"}}"#, "y".repeat(400)))),
+    );
+    steps.push(end(1));
+    store.append(&lease, EntryNumber::START, steps, Vec::new()).await.unwrap();
+    found(&store, "go").await;
+    let whole = replay_of(&read_all(&store, &session).await);
+    assert_eq!(replay_all(&store, &session).await, whole);
+    drop(store);
+    let path = folder.path().join("sessions.db");
+    let connection = Connection::open(&path).unwrap();
+    let pieces: i64 = connection.query_row("SELECT count(*) FROM replay", [], |row| row.get(0)).unwrap();
+    assert!(pieces > 3, "{pieces} pieces");
+    connection.execute("UPDATE replay SET checksum = 0 WHERE id = (SELECT max(id) - 1 FROM replay)", []).unwrap();
+    drop(connection);
+    let store = SqliteStore::open(&path).unwrap();
+    assert_eq!(replay_all(&store, &session).await, whole);
+}
+
+#[test]
+fn a_file_of_another_kind_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("notes.txt");
+    fs::write(&text, "just some text, long enough to be no empty file".repeat(50)).unwrap();
+    let database = folder.path().join("other.db");
+    Connection::open(&database).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+    for path in [&text, &database, &folder.path().to_owned()] {
+        let before = fs::read(path).ok();
+        let refused = SqliteStore::open(path).err().unwrap();
+        assert!(matches!(refused, StoreError::NotAStore { .. } | StoreError::CannotOpen { .. }), "{refused:?}");
+        assert!(refused.hint().unwrap().contains("--store"));
+        assert_eq!(fs::read(path).ok(), before);
+    }
+}
+
+/// Makes the file look as if a newer program had been there.
+fn migrate_beyond(path: &Path, oldest_fit: &str) {
+    let connection = Connection::open(path).unwrap();
+    connection.execute("ALTER TABLE session ADD COLUMN from_the_future TEXT", []).unwrap();
+    connection.execute("UPDATE meta SET value = ?1 WHERE key = 'oldest_fit'", [oldest_fit]).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_schema_that_only_adds_changes_nothing_for_us() {
+    let temp = TempStore::new();
+    let (session, lease) = create_and_acquire(&temp.store).await;
+    migrate_beyond(temp.store.path(), "1");
+    append_turn(&temp.store, &lease, 1, "goes", "on").await;
+    let temp = temp.reopen();
+    assert_eq!(numbers(&temp.store, &session).await, [1, 2, 3]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_schema_that_we_cannot_follow_stops_us() {
+    let temp = TempStore::new();
+    let (_, lease) = create_and_acquire(&temp.store).await;
+    migrate_beyond(temp.store.path(), "99");
+    let is_refused = |error: StoreError| {
+        assert!(matches!(error, StoreError::NewerSchema { found: 99, .. }), "{error:?}");
+        assert!(error.hint().unwrap().contains("update"));
+    };
+    is_refused(temp.store.append(&lease, EntryNumber::START, vec![prompt(1, "a")], Vec::new()).await.unwrap_err());
+    is_refused(temp.store.flush().await.unwrap_err());
+    is_refused(SqliteStore::open(temp.store.path()).err().unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_locked_for_too_long_is_said_to_be() {
+    let temp = TempStore::new();
+    let (session, lease) = create_and_acquire(&temp.store).await;
+    let other = Connection::open(temp.store.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let refused = temp.store.append(&lease, EntryNumber::START, vec![prompt(1, "a")], Vec::new()).await;
+    assert!(matches!(refused, Err(StoreError::Locked { .. })), "{refused:?}");
+    assert!(numbers(&temp.store, &session).await.is_empty());
+    other.execute_batch("ROLLBACK").unwrap();
+    temp.store.append(&lease, EntryNumber::START, vec![prompt(1, "a")], Vec::new()).await.unwrap();
+}
+
+/// Runs this very test binary again, only for the test `name`, inside `shell`, where `$0` is the binary.
+fn run_inside(shell: &str, name: &str, folder: &Path) {
+    let output = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-euc", shell])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env("REJOIN_TEST_FOLDER", folder)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(holds(&output.stdout, b"1 passed"), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_is_said_to_be_full_and_nothing_is_lost() {
+    let Ok(folder) = std::env::var("REJOIN_TEST_FOLDER") else {
+        let folder = tempfile::tempdir().unwrap();
+        let shell = r#"mount -t tmpfs -o size=2m tmpfs "$REJOIN_TEST_FOLDER"; exec "$0" "$@""#;
+        return run_inside(shell, "sqlite::a_full_disk_is_said_to_be_full_and_nothing_is_lost", folder.path());
+    };
+    let path = Path::new(&folder).join("sessions.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let (session, lease) = create_and_acquire(&store).await;
+    let mut last = EntryNumber::START;
+    let error = loop {
+        let steps = (0..20).map(|n| chunk(1, "m", &format!("{n}{}", "x".repeat(500)))).collect();
+        match store.append(&lease, last, steps, Vec::new()).await {
+            Ok(number) => last = number,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
+    assert_eq!((error.code(), error.kind()), (-32012, "store_failed"));
+    assert_eq!(read_all(&store, &session).await.len(), last.get() as usize);
+    drop(store);
+    let store = SqliteStore::open(&path).unwrap();
+    assert_eq!(store.head(&session).await.unwrap(), last);
+    assert_eq!(store.verify().await.unwrap().damages, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_only_file_is_said_to_be_read_only() {
+    let Ok(folder) = std::env::var("REJOIN_TEST_FOLDER") else {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path().join("sessions.db")).unwrap();
+        create(&store).await;
+        drop(store);
+        let shell = r#"mount --bind "$REJOIN_TEST_FOLDER" "$REJOIN_TEST_FOLDER"
+            mount -o remount,ro,bind "$REJOIN_TEST_FOLDER"; exec "$0" "$@""#;
+        return run_inside(shell, "sqlite::a_read_only_file_is_said_to_be_read_only", folder.path());
+    };
+    let refused = SqliteStore::open(Path::new(&folder).join("sessions.db")).err().unwrap();
+    assert!(matches!(refused, StoreError::ReadOnly { .. }), "{refused:?}");
+    assert!(refused.hint().unwrap().contains("sessions.db"));
+    let nowhere = SqliteStore::open(Path::new(&folder).join("sub/sessions.db")).err().unwrap();
+    assert!(matches!(nowhere, StoreError::CannotOpen { .. }), "{nowhere:?}");
+}
