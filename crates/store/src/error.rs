@@ -199,6 +199,7 @@ impl StoreError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::SessionNotFound { .. } | Self::AmbiguousPrefix { .. } => "find ids with `rejoin list`".to_owned(),
+            Self::EmptyQuery { .. } => "give at least one word with a letter or digit in it".to_owned(),
             Self::InUse { .. } => "wait until the turn ends, or cancel it there".to_owned(),
             Self::BadCursor { .. } => "begin the list again without a cursor".to_owned(),
             Self::Full { .. } => "free some room on the disk; nothing stored so far is lost".to_owned(),

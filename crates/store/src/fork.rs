@@ -16,6 +16,7 @@ pub(crate) fn become_fork(
     let body = format!("{{\"sessionId\":{},\"entry\":{at}}}", write_string(source.as_str()));
     session.facts.parent = Some(Parent { session_id: source, at });
     session.facts.created_at = now;
+    session.facts.updated_at = now;
     session.facts.running_since = None;
     // The agent's session is the source's; the fork needs one of its own.
     session.facts.agent_session = None;

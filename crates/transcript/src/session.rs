@@ -316,14 +316,6 @@ impl SessionFacts {
             Shelf::Listed
         }
     }
-
-    /// Where a step that belongs to no running turn stands.
-    pub fn turn_now(&self) -> Turn {
-        match self.running_since {
-            Some(_) => Turn::In(self.turns),
-            None => Turn::After(self.turns),
-        }
-    }
 }
 
 impl Step {

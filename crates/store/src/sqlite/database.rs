@@ -85,21 +85,26 @@ impl Database {
     ) -> Result<T, StoreError> {
         let _permit = self.shared.permits.acquire().await.map_err(|_| StoreError::Closed)?;
         let database = self.clone();
-        let done = tokio::task::spawn_blocking(move || {
-            let reader = database.take_reader()?;
-            let done = work(&database.on(&reader));
-            database.idle_readers().push(reader);
-            done
-        });
+        let done = tokio::task::spawn_blocking(move || database.read_here(work));
         done.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// A connection that only reads.
-    pub(super) fn take_reader(&self) -> Result<Connection, StoreError> {
-        if let Some(reader) = self.idle_readers().pop() {
-            return Ok(reader);
-        }
-        connect(self.path(), OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|source| store_error(self.path(), source))
+    /// As [`Database::read`], on this thread.
+    pub(super) fn read_here<T>(&self, work: impl FnOnce(&Db<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let idle = self.idle_readers().pop();
+        let reader = match idle {
+            Some(reader) => reader,
+            None => connect(self.path(), OpenFlags::SQLITE_OPEN_READ_ONLY)
+                .map_err(|source| store_error(self.path(), source))?,
+        };
+        let done = work(&self.on(&reader));
+        self.idle_readers().push(reader);
+        done
+    }
+
+    /// Closes the connections that only read, so that the one that writes is the last and tidies up.
+    pub(super) fn close_readers(&self) {
+        self.idle_readers().clear();
     }
 
     /// `connection` as one of this database.
@@ -200,8 +205,20 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
     let may = |access| rustix::fs::access(path, access);
     may(Access::READ_OK).map_err(|error| cannot_open(error.into()))?;
     may(Access::WRITE_OK).map_err(|_| StoreError::ReadOnly { path: path.to_owned() })?;
-    if metadata.permissions().mode() & 0o077 != 0 {
-        fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(cannot_open)?;
+    Ok(())
+}
+
+/// Makes the store's files, which are there, their owner's alone.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    for suffix in ["", "-wal", "-shm"] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(suffix);
+        match fs::metadata(&file) {
+            Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => {
+                fs::set_permissions(&file, Permissions::from_mode(0o600))?;
+            }
+            _ => {}
+        }
     }
     Ok(())
 }
@@ -226,6 +243,8 @@ fn set_up(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     if found > NEWEST && oldest_fit(connection).map_err(error)? > NEWEST {
         return Err(StoreError::NewerSchema { path: path.to_owned(), found, known: NEWEST });
     }
+    // Only now is it sure that the file is ours.
+    make_private(path).map_err(|source| StoreError::CannotOpen { path: path.to_owned(), source: Arc::new(source) })?;
     if is_new {
         // Must come before anything is written. Lets the file shrink after a delete.
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(error)?;

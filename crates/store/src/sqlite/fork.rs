@@ -9,26 +9,37 @@ use super::rows::{Log, find_session, insert_entry, insert_session_in};
 use crate::StoreError;
 use crate::fork::become_fork;
 
+/// What was known of `source` at entry `at`; nothing if that is its end, where what is known now is right.
+///
+/// This takes time in proportion to the entries, and needs no transaction, since they never change.
+pub(super) fn known_at(db: &Db<'_>, source: &SessionId, at: EntryNumber) -> Result<Option<Session>, StoreError> {
+    let (log, mut session) = find_session(db, source)?;
+    if at >= read::head(db, log)? {
+        return Ok(None);
+    }
+    observe_anew(db, &mut session, &read::stretches(db, log)?, at)?;
+    Ok(Some(session))
+}
+
+/// Makes `fork`, given what was [`known_at`] its point.
 pub(super) fn fork(
     db: &Db<'_>,
     source: &SessionId,
+    known: Option<Session>,
     at: EntryNumber,
     fork: SessionId,
     now: Timestamp,
     facts: Vec<Fact>,
 ) -> Result<Session, StoreError> {
-    let (log, mut session) = find_session(db, source)?;
+    let (log, session) = find_session(db, source)?;
+    let mut session = known.unwrap_or(session);
     let last = read::head(db, log)?;
     if at > last {
         return Err(StoreError::NoSuchEntry { session: source.clone(), at, last });
     }
-    let stretches = read::stretches(db, log)?;
-    if at < last {
-        // What is known now is not what was known then.
-        observe_anew(db, &mut session, &stretches, at)?;
-    }
     let first = become_fork(&mut session, fork, at, now, facts);
     // The log that holds the fork point, so that the fork depends on no more than it needs.
+    let stretches = read::stretches(db, log)?;
     let parent = stretches.iter().find(|stretch| at <= stretch.upto && at > stretch.after).map(|stretch| stretch.log);
     let own = insert_session_in(db, &session, parent, at)?;
     insert_entry(db, own, at.next(), &first)?;

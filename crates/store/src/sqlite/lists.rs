@@ -89,12 +89,12 @@ pub(super) fn resolve(db: &Db<'_>, owner: &str, prefix: &str) -> Result<SessionI
     if prefix.is_empty() {
         return Err(not_found());
     }
-    let sql = "SELECT id FROM session WHERE id >= ?1 AND id < ?2 AND owner = ?3 ORDER BY id LIMIT 100";
     let beyond = format!("{prefix}\u{10ffff}");
-    let mut found: Vec<String> = db.query_all(sql, params![prefix, beyond, owner], |row| row.get(0))?;
-    match found.len() {
-        0 => Err(not_found()),
-        1 => parse(found.remove(0)),
-        count => Err(StoreError::AmbiguousPrefix { prefix: prefix.to_owned(), count: count as u64 }),
+    let sql = "SELECT min(id), count(*) FROM session WHERE id >= ?1 AND id < ?2 AND owner = ?3";
+    let read = |row: &Row<'_>| Ok((row.get::<_, Option<String>>(0)?, row.get(1)?));
+    match db.query_one(sql, params![prefix, beyond, owner], read)? {
+        Some((Some(id), 1)) => parse(id),
+        Some((Some(_), count)) => Err(StoreError::AmbiguousPrefix { prefix: prefix.to_owned(), count }),
+        _ => Err(not_found()),
     }
 }

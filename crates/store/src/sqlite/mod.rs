@@ -53,7 +53,13 @@ impl SqliteStore {
 
     /// Opens the store at `path` only if it is there.
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
-        if path.as_ref().exists() { Self::open(path).map(Some) } else { Ok(None) }
+        match path.as_ref().try_exists() {
+            Ok(true) => Self::open(path).map(Some),
+            Ok(false) => Ok(None),
+            Err(source) => {
+                Err(StoreError::CannotOpen { path: path.as_ref().to_owned(), source: std::sync::Arc::new(source) })
+            }
+        }
     }
 
     /// The file.
@@ -147,7 +153,11 @@ impl SessionStore for SqliteStore {
         facts: Vec<Fact>,
     ) -> Result<Session, StoreError> {
         let source = source.clone();
-        self.writer.write(move |db| fork::fork(db, &source, at, fork, now, facts)).await
+        let known = {
+            let source = source.clone();
+            self.database.read(move |db| fork::known_at(db, &source, at)).await?
+        };
+        self.writer.write(move |db| fork::fork(db, &source, known, at, fork, now, facts)).await
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {

@@ -3,8 +3,6 @@
 //! Both can always be made again, so nobody waits for them but a search. Entries are folded outside any transaction;
 //! only the result is written, and only if the log still stands where the fold began.
 
-use std::thread::JoinHandle;
-
 use rejoin_transcript::{Entry, EntryNumber, Fold, Item, Replay, Replayed, StepKind, View};
 use rusqlite::{Row, params};
 use tokio::sync::{mpsc, oneshot};
@@ -13,7 +11,7 @@ use super::content;
 use super::database::{Database, Db};
 use super::read::{self, Stretch};
 use super::rows::{Log, find_session};
-use super::writer::WriterHandle;
+use super::writer::{JoinOnDrop, WriterHandle};
 use crate::StoreError;
 use crate::cut::{Address, LONGEST_INLINE, cut_strings, write_holes};
 use crate::replay::push_lines;
@@ -32,8 +30,9 @@ enum Job {
 
 /// Ends when dropped, after what it is doing.
 pub(super) struct Projector {
-    jobs: Option<mpsc::UnboundedSender<Job>>,
-    thread: Option<JoinHandle<()>>,
+    // Dropped first, so that the thread sees that no more work will come.
+    jobs: mpsc::UnboundedSender<Job>,
+    _thread: JoinOnDrop,
 }
 
 impl Projector {
@@ -43,49 +42,35 @@ impl Projector {
             while let Some(job) = queue.blocking_recv() {
                 match job {
                     Job::Project(log) => {
-                        if let Err(error) = project(&database, &writer, log) {
+                        if let Err(error) = database.read_here(|db| project(db, &writer, log)) {
                             tracing::warn!(%error, log = log.0, "could not seal a turn; it will be tried again");
                         }
                     }
-                    Job::CatchUp(reply) => drop(reply.send(catch_up(&database, &writer))),
+                    Job::CatchUp(reply) => drop(reply.send(database.read_here(|db| catch_up(db, &writer)))),
                 }
             }
         });
-        Self { jobs: Some(jobs), thread: Some(thread) }
+        Self { jobs, _thread: JoinOnDrop::new(thread) }
     }
 
     /// Asks for `log` to be projected some time soon.
     pub(super) fn project(&self, log: Log) {
-        if let Some(jobs) = &self.jobs {
-            // Should the thread be gone, the log stays marked as pending.
-            let _ = jobs.send(Job::Project(log));
-        }
+        // Should the thread be gone, the log stays marked as pending.
+        let _ = self.jobs.send(Job::Project(log));
     }
 
     /// Waits until everything written so far is in the index.
     pub(super) async fn catch_up(&self) -> Result<(), StoreError> {
         let (reply, done) = oneshot::channel();
-        let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
-        jobs.send(Job::CatchUp(reply)).map_err(|_| StoreError::Closed)?;
+        self.jobs.send(Job::CatchUp(reply)).map_err(|_| StoreError::Closed)?;
         done.await.map_err(|_| StoreError::Closed)?
     }
 }
 
-impl Drop for Projector {
-    fn drop(&mut self) {
-        self.jobs = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-fn catch_up(database: &Database, writer: &WriterHandle) -> Result<(), StoreError> {
-    let reader = database.take_reader()?;
-    let db = database.on(&reader);
+fn catch_up(db: &Db<'_>, writer: &WriterHandle) -> Result<(), StoreError> {
     let logs = db.query_all("SELECT id FROM log WHERE pending", [], |row| row.get(0).map(Log))?;
     for log in logs {
-        match project(database, writer, log) {
+        match project(db, writer, log) {
             // A damaged session must not keep the others from being found.
             Err(StoreError::Damaged { what, .. }) => tracing::warn!(what, log = log.0, "could not index a session"),
             other => other?,
@@ -106,15 +91,13 @@ fn find_standing(db: &Db<'_>, log: Log) -> Result<Option<Standing>, StoreError> 
 }
 
 /// Seals the ended turns of `log`, and indexes what comes behind them for now.
-fn project(database: &Database, writer: &WriterHandle, log: Log) -> Result<(), StoreError> {
-    let reader = database.take_reader()?;
-    let db = database.on(&reader);
-    let Some(standing) = find_standing(&db, log)?.filter(|standing| standing.is_pending) else { return Ok(()) };
-    let upto = read::head(&db, log)?;
+fn project(db: &Db<'_>, writer: &WriterHandle, log: Log) -> Result<(), StoreError> {
+    let Some(standing) = find_standing(db, log)?.filter(|standing| standing.is_pending) else { return Ok(()) };
+    let upto = read::head(db, log)?;
     let mut segment = Segment::begin(standing.after);
     let mut after = standing.after;
     while after < upto {
-        let page = read::page_of(&db, Stretch { log, after, upto })?;
+        let page = read::page_of(db, Stretch { log, after, upto })?;
         let Some(last) = page.last() else { break };
         after = last.number;
         for entry in &page {

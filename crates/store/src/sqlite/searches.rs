@@ -31,16 +31,37 @@ struct Found {
 
 pub(super) fn search(db: &Db<'_>, query: &SearchQuery) -> Result<Vec<Hit>, StoreError> {
     let terms = Terms::read(&query.text)?;
-    // The newest come first, so the first to be met is the best when the newest is wanted.
-    let matches = find_matches(db, &terms, query.order)?;
+    let mut found = find(db, &terms, query)?;
+    // Stable: where ranks are equal, the newest stays first.
+    found.sort_by(|a, b| a.best.rank.total_cmp(&b.best.rank));
+    found.truncate(query.limit as usize);
+    found.into_iter().map(|session| to_hit(db, &terms, session)).collect()
+}
+
+/// The sessions with the newest matches, in the order in which these are met.
+fn find(db: &Db<'_>, terms: &Terms, query: &SearchQuery) -> Result<Vec<Found>, StoreError> {
+    let rank = match query.order {
+        SearchOrder::Best => "bm25(passage_text)",
+        // The first to be met is the best.
+        SearchOrder::Newest => "0.0",
+    };
+    let sql = format!(
+        "SELECT passage.log, passage.first, passage.last, {rank} FROM passage_text
+         CROSS JOIN passage ON passage.id = passage_text.rowid
+         WHERE passage_text MATCH ?1 ORDER BY passage_text.rowid DESC"
+    );
+    let mut statement = db.prepare(&sql)?;
+    let mut rows = statement.query([terms.to_fts5()]).map_err(|error| db.error(error))?;
     let mut sessions_of: HashMap<Log, Vec<(EntryNumber, SessionFacts)>> = HashMap::new();
-    let mut found: Vec<Found> = Vec::new();
-    let mut places = HashMap::new();
-    for one in matches {
+    let (mut found, mut places, mut matches) = (Vec::<Found>::new(), HashMap::new(), 0);
+    while let Some(row) = rows.next().map_err(|error| db.error(error))? {
+        let one = read_match(row).map_err(|error| db.error(error))?;
         let sessions = match sessions_of.entry(one.log) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(sessions_with(db, one.log, &query.owner)?),
         };
+        // Someone else's do not count.
+        matches += u32::from(!sessions.is_empty());
         for (upto, facts) in &*sessions {
             let is_title = one.first == EntryNumber::START;
             if *upto < one.first || (is_title && *upto != EVERYTHING) {
@@ -57,31 +78,16 @@ pub(super) fn search(db: &Db<'_>, query: &SearchQuery) -> Result<Vec<Hit>, Store
                 session.best = one;
             }
         }
+        if matches == MATCHES {
+            break;
+        }
     }
-    // Stable: where ranks are equal, the newest stays first.
-    found.sort_by(|a, b| a.best.rank.total_cmp(&b.best.rank));
-    found.truncate(query.limit as usize);
-    found.into_iter().map(|session| to_hit(db, &terms, session)).collect()
+    Ok(found)
 }
 
-fn find_matches(db: &Db<'_>, terms: &Terms, order: SearchOrder) -> Result<Vec<Match>, StoreError> {
-    let sql = match order {
-        SearchOrder::Best => {
-            "SELECT passage.log, passage.first, passage.last, found.rank FROM
-             (SELECT rowid, bm25(passage_text) AS rank FROM passage_text WHERE passage_text MATCH ?1
-              ORDER BY rowid DESC LIMIT ?2) AS found CROSS JOIN passage ON passage.id = found.rowid"
-        }
-        SearchOrder::Newest => {
-            "SELECT passage.log, passage.first, passage.last, 0.0 FROM
-             (SELECT rowid FROM passage_text WHERE passage_text MATCH ?1
-              ORDER BY rowid DESC LIMIT ?2) AS found CROSS JOIN passage ON passage.id = found.rowid"
-        }
-    };
-    let read = |row: &Row<'_>| {
-        let (first, last) = (EntryNumber::new(row.get(1)?), EntryNumber::new(row.get(2)?));
-        Ok(Match { log: Log(row.get(0)?), first, last, rank: row.get(3)? })
-    };
-    db.query_all(sql, params![terms.to_fts5(), MATCHES], read)
+fn read_match(row: &Row<'_>) -> rusqlite::Result<Match> {
+    let (first, last) = (EntryNumber::new(row.get(1)?), EntryNumber::new(row.get(2)?));
+    Ok(Match { log: Log(row.get(0)?), first, last, rank: row.get(3)? })
 }
 
 /// Up to where a session has the entries of its own log.

@@ -26,8 +26,8 @@ type Work = Box<dyn FnOnce(Result<&Db<'_>, StoreError>) -> (Reply, Kept) + Send>
 enum Job {
     /// Work inside a transaction.
     Write(Work),
-    /// Make what was committed survive the loss of power.
-    Flush(Reply),
+    /// Work whose commit, with all before it, must survive the loss of power.
+    Flush(Work),
     /// Remove what was deleted from the files.
     Scrub(Scrub, Reply),
 }
@@ -47,16 +47,17 @@ pub(super) enum Scrub {
 /// A file of at most this many bytes is written anew in a moment.
 const SMALL: u64 = 64 * 1024 * 1024;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Whether what some work wrote is to be kept.
 enum Kept {
     Yes,
-    No,
+    No(StoreError),
 }
 
 /// Ends when dropped, after the work that waits.
 pub(super) struct Writer {
-    handle: Option<WriterHandle>,
-    thread: Option<JoinHandle<()>>,
+    // Dropped first, so that the thread sees that no more work will come.
+    handle: WriterHandle,
+    _thread: JoinOnDrop,
 }
 
 /// Gives work to the writer.
@@ -69,11 +70,11 @@ impl Writer {
     pub(super) fn start(database: Database, connection: Connection) -> Self {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let thread = std::thread::spawn(move || WriterThread { database, connection, queue }.run());
-        Self { handle: Some(WriterHandle { jobs }), thread: Some(thread) }
+        Self { handle: WriterHandle { jobs }, _thread: JoinOnDrop::new(thread) }
     }
 
     pub(super) fn handle(&self) -> WriterHandle {
-        self.handle.clone().unwrap_or_else(|| WriterHandle { jobs: mpsc::channel(1).0 })
+        self.handle.clone()
     }
 
     /// Runs `work` in a transaction, and returns once it is committed.
@@ -81,38 +82,29 @@ impl Writer {
         &self,
         work: impl FnOnce(&Db<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (job, done) = write_job(work);
-        self.send(job).await?;
+        let (work, done) = pack(work);
+        self.send(Job::Write(work)).await?;
         done.await.map_err(|_| StoreError::Closed)?
     }
 
     /// Makes everything written so far survive the loss of power.
     pub(super) async fn flush(&self) -> Result<(), StoreError> {
-        let (reply, done) = reply(());
-        self.send(Job::Flush(reply)).await?;
+        // Only a commit that writes something is synced.
+        let mark = "UPDATE meta SET value = value + 1 WHERE key = 'flushes'";
+        let (work, done) = pack(move |db| db.execute(mark, []).map(|_| ()));
+        self.send(Job::Flush(work)).await?;
         done.await.map_err(|_| StoreError::Closed)?
     }
 
     /// Removes what was deleted from the files.
     pub(super) async fn scrub(&self, scrub: Scrub) -> Result<(), StoreError> {
-        let (reply, done) = reply(());
-        self.send(Job::Scrub(scrub, reply)).await?;
+        let (sender, done) = oneshot::channel();
+        self.send(Job::Scrub(scrub, reply_to(sender, ()))).await?;
         done.await.map_err(|_| StoreError::Closed)?
     }
 
     async fn send(&self, job: Job) -> Result<(), StoreError> {
-        let handle = self.handle.as_ref().ok_or(StoreError::Closed)?;
-        handle.jobs.send(job).await.map_err(|_| StoreError::Closed)
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        self.handle = None;
-        if let Some(thread) = self.thread.take() {
-            // A thread that panicked has nothing more to write.
-            let _ = thread.join();
-        }
+        self.handle.jobs.send(job).await.map_err(|_| StoreError::Closed)
     }
 }
 
@@ -122,33 +114,29 @@ impl WriterHandle {
         &self,
         work: impl FnOnce(&Db<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (job, done) = write_job(work);
-        self.jobs.blocking_send(job).map_err(|_| StoreError::Closed)?;
+        let (work, done) = pack(work);
+        self.jobs.blocking_send(Job::Write(work)).map_err(|_| StoreError::Closed)?;
         done.blocking_recv().map_err(|_| StoreError::Closed)?
     }
 }
 
-fn write_job<T: Send + 'static>(
+/// Packs `work` together with whoever waits for it.
+fn pack<T: Send + 'static>(
     work: impl FnOnce(&Db<'_>) -> Result<T, StoreError> + Send + 'static,
-) -> (Job, oneshot::Receiver<Result<T, StoreError>>) {
+) -> (Work, oneshot::Receiver<Result<T, StoreError>>) {
     let (sender, done) = oneshot::channel();
-    let job = Job::Write(Box::new(move |db| match db.and_then(work) {
+    let work: Work = Box::new(move |db| match db.and_then(work) {
         Ok(value) => (reply_to(sender, value), Kept::Yes),
         Err(error) => {
-            let reply: Reply = Box::new(move |_| drop(sender.send(Err(error))));
-            (reply, Kept::No)
+            let told = error.clone();
+            (Box::new(move |_| drop(sender.send(Err(told)))), Kept::No(error))
         }
-    }));
-    (job, done)
+    });
+    (work, done)
 }
 
-fn reply<T: Send + 'static>(value: T) -> (Reply, oneshot::Receiver<Result<T, StoreError>>) {
-    let (sender, done) = oneshot::channel();
-    (reply_to(sender, value), done)
-}
-
+/// Gives `value` to whoever waits, once it is committed. Nobody may be waiting any more; the work is done all the same.
 fn reply_to<T: Send + 'static>(sender: oneshot::Sender<Result<T, StoreError>>, value: T) -> Reply {
-    // Nobody may be waiting any more; the work is done all the same.
     Box::new(move |committed| drop(sender.send(committed.map(|()| value))))
 }
 
@@ -175,8 +163,8 @@ impl WriterThread {
             for job in jobs.drain(..) {
                 match job {
                     Job::Write(work) => group.push(work),
-                    Job::Flush(reply) => {
-                        group.push(Box::new(|db| (reply, if mark_flush(db).is_ok() { Kept::Yes } else { Kept::No })));
+                    Job::Flush(work) => {
+                        group.push(work);
                         self.commit(std::mem::take(&mut group), Safety::Power);
                     }
                     Job::Scrub(scrub, reply) => {
@@ -187,6 +175,7 @@ impl WriterThread {
             }
             self.commit(group, Safety::Process);
         }
+        self.database.close_readers();
     }
 
     /// Does the work of `group` in as few transactions as possible, and tells everyone how it ended.
@@ -255,20 +244,38 @@ impl WriterThread {
 
 /// Runs the only work of a transaction. Where it fails, the transaction does.
 fn run_alone(db: &Db<'_>, work: Work) -> (Reply, Result<(), StoreError>) {
-    let (reply, kept) = work(Ok(db));
-    // The work has its own error to tell; this one only ends the transaction.
-    (reply, if kept == Kept::Yes { Ok(()) } else { Err(StoreError::Closed) })
+    match work(Ok(db)) {
+        (reply, Kept::Yes) => (reply, Ok(())),
+        (reply, Kept::No(error)) => (reply, Err(error)),
+    }
 }
 
-/// Runs work beside others. Where it fails, it is rolled back alone, unless the whole transaction is lost.
+/// Runs work beside others. Where it fails, it is rolled back alone, unless SQLite has given the whole transaction up.
 fn run_among_others(db: &Db<'_>, work: Work) -> (Reply, Result<(), StoreError>) {
     let begun = db.execute("SAVEPOINT work", []);
     let (reply, kept) = work(begun.as_ref().map(|_| db).map_err(Clone::clone));
-    let end = if kept == Kept::Yes { "RELEASE work" } else { "ROLLBACK TO work" };
-    (reply, begun.and_then(|_| db.execute(end, [])).map(|_| ()))
+    let outcome = begun.and_then(|_| match kept {
+        Kept::Yes => db.execute("RELEASE work", []),
+        Kept::No(error) if db.connection.is_autocommit() => Err(error),
+        Kept::No(_) => db.execute("ROLLBACK TO work", []),
+    });
+    (reply, outcome.map(|_| ()))
 }
 
-/// Writes something, since only a commit that does is synced.
-fn mark_flush(db: Result<&Db<'_>, StoreError>) -> Result<(), StoreError> {
-    db?.execute("UPDATE meta SET value = value + 1 WHERE key = 'flushes'", []).map(|_| ())
+/// Waits for a thread to end.
+pub(super) struct JoinOnDrop(Option<JoinHandle<()>>);
+
+impl JoinOnDrop {
+    pub(super) fn new(thread: JoinHandle<()>) -> Self {
+        Self(Some(thread))
+    }
+}
+
+impl Drop for JoinOnDrop {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            // A thread that panicked has nothing more to do.
+            let _ = thread.join();
+        }
+    }
 }

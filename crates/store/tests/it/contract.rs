@@ -10,7 +10,7 @@ use rejoin_transcript::{
     Audience, EntryNumber, Fact, InForce, Json, LayerKind, Parent, SessionId, Step, StepKind, Turn,
 };
 
-use crate::support::{
+use rejoin_testing::{
     TempStore, append_turn, at, chunk, create, create_and_acquire, create_with_turn, end, finds, found, number,
     numbers, owner, prompt, query, read_all, replay_all, replay_of, session_in, update,
 };
@@ -390,8 +390,9 @@ async fn a_fork_of_an_earlier_point_knows_what_was_known_then(store: &dyn Sessio
     let source = create_with_turn(store, "first", "a").await;
     let lease = store.acquire(&source, &owner("a")).await.unwrap();
     append_turn(store, &lease, 2, "second", "b").await;
-    let fork = store.fork(&source, number(3), new_session_id(), at(0), Vec::new()).await.unwrap();
-    assert_eq!((fork.facts.messages, fork.facts.turns, fork.facts.updated_at), (2, 1, at(10_002)));
+    let fork = store.fork(&source, number(3), new_session_id(), at(77), Vec::new()).await.unwrap();
+    assert_eq!((fork.facts.messages, fork.facts.turns, fork.facts.title()), (2, 1, Some("first")));
+    assert_eq!((fork.facts.created_at, fork.facts.updated_at), (at(77), at(77)));
     assert!(!replay_all(store, &fork.facts.session_id).await.contains("second"));
 }
 

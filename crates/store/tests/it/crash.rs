@@ -11,7 +11,7 @@ use std::time::Duration;
 use rejoin_store::{Owner, SessionStore, SqliteStore};
 use rejoin_transcript::{EntryNumber, SessionId, interrupt};
 
-use crate::support::{at, chunk, create, end, prompt, read_all, replay_all, replay_of};
+use rejoin_testing::{at, chunk, create, end, prompt, read_all, replay_all, replay_of};
 
 const NAME: &str = "crash::killing_a_writer_loses_nothing_that_was_acknowledged";
 

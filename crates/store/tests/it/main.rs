@@ -5,4 +5,3 @@
 mod contract;
 mod crash;
 mod sqlite;
-mod support;

@@ -9,7 +9,7 @@ use rejoin_store::{Damage, SessionStore, SqliteStore, StoreError, new_session_id
 use rejoin_transcript::{EntryNumber, Fact};
 use rusqlite::Connection;
 
-use crate::support::{
+use rejoin_testing::{
     TempStore, append_turn, at, chunk, create, create_and_acquire, create_with_turn, end, finds, found, holds, number,
     numbers, owner, prompt, read_all, replay_all, replay_of, update,
 };
@@ -257,12 +257,23 @@ fn a_file_of_another_kind_is_left_alone() {
     let database = folder.path().join("other.db");
     Connection::open(&database).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
     for path in [&text, &database, &folder.path().to_owned()] {
-        let before = fs::read(path).ok();
+        let state = || (fs::read(path).ok(), fs::metadata(path).unwrap().permissions());
+        let before = state();
         let refused = SqliteStore::open(path).err().unwrap();
         assert!(matches!(refused, StoreError::NotAStore { .. } | StoreError::CannotOpen { .. }), "{refused:?}");
         assert!(refused.hint().unwrap().contains("--store"));
-        assert_eq!(fs::read(path).ok(), before);
+        assert_eq!(state(), before);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_store_is_one_file() {
+    let TempStore { store, folder } = TempStore::new();
+    create_with_turn(&store, "hello", "world").await;
+    found(&store, "hello").await;
+    drop(store);
+    let files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(files, ["sessions.db"]);
 }
 
 /// Makes the file look as if a newer program had been there.
@@ -311,7 +322,13 @@ async fn a_database_locked_for_too_long_is_said_to_be() {
 }
 
 /// Runs this very test binary again, only for the test `name`, inside `shell`, where `$0` is the binary.
+///
+/// `shell` may mount things, which needs a namespace. Where there is none to be had, the test says so and is skipped.
 fn run_inside(shell: &str, name: &str, folder: &Path) {
+    let namespace = Command::new("unshare").args(["--map-root-user", "--mount", "true"]).output();
+    if !namespace.is_ok_and(|output| output.status.success()) {
+        return eprintln!("skipped: `unshare --map-root-user --mount` does not work here");
+    }
     let output = Command::new("unshare")
         .args(["--map-root-user", "--mount", "sh", "-euc", shell])
         .arg(std::env::current_exe().unwrap())

@@ -1,0 +1,17 @@
+//! Sessions, steps and stores for tests.
+//!
+//! Everything here stops the test when something is not as expected, so that tests read as what they promise.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+#![expect(clippy::missing_panics_doc, reason = "to stop the test is what these functions do when something is wrong")]
+
+mod sessions;
+mod steps;
+mod temp_store;
+
+pub use sessions::{
+    append_turn, create, create_and_acquire, create_with_turn, finds, found, numbers, owner, query, read_all,
+    replay_all, replay_of, session_in,
+};
+pub use steps::{at, chunk, end, number, prompt, update};
+pub use temp_store::{TempStore, holds};
