@@ -1,0 +1,103 @@
+//! `rejoin list`: sessions, the most recently used first.
+
+use rejoin_store::{ArchivedFilter, ListFilter, SessionStore, resolve_cwd};
+use rejoin_transcript::SessionFacts;
+
+use super::{Context, OWNER, Outcome, count, short_ids};
+use crate::args::ListArgs;
+use crate::error::Error;
+use crate::output::{one_line, short_path};
+use crate::report;
+use crate::row::Row;
+use crate::table::{Column, Fit, Side, write_table};
+use crate::times;
+
+/// How many sessions are asked for at once.
+const PAGE: u32 = 500;
+
+const TABLE: [Column; 6] = [
+    Column { name: "ID", fit: Fit::Whole, side: Side::Left },
+    Column { name: "TITLE", fit: Fit::CutEnd(24), side: Side::Left },
+    Column { name: "AGENT", fit: Fit::CutEnd(11), side: Side::Left },
+    Column { name: "FOLDER", fit: Fit::CutStart(12), side: Side::Left },
+    Column { name: "UPDATED", fit: Fit::Whole, side: Side::Left },
+    Column { name: "MSGS", fit: Fit::Whole, side: Side::Right },
+];
+
+pub(super) async fn run(args: ListArgs, context: &mut Context) -> Result<Outcome, Error> {
+    let filter = filter(&args)?;
+    let store = context.settings.open_store_to_read()?;
+    let limit = if args.limit == 0 { u32::MAX } else { args.limit };
+    let (sessions, has_more) = collect(store.as_ref(), &filter, limit).await?;
+    if args.json {
+        let rows: Vec<Row<'_>> = sessions.iter().map(Row::from).collect();
+        context.out.write_json(&rows)?;
+    } else if sessions.is_empty() {
+        write_none(context, &filter)?;
+    } else {
+        write_sessions(context, &sessions)?;
+        if has_more {
+            let remark = format!("there are more than {}", count(args.limit.into(), "session", "sessions"));
+            report::write_remark(&mut context.err, &remark, "show all with `--limit 0`")?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn filter(args: &ListArgs) -> Result<ListFilter, Error> {
+    let cwd = match &args.cwd {
+        Some(folder) => {
+            let folder = std::path::absolute(folder).map_err(Error::NoCurrentFolder)?;
+            Some(resolve_cwd(&folder.to_string_lossy()).canonical)
+        }
+        None => None,
+    };
+    let archived = if args.archived { ArchivedFilter::Only } else { ArchivedFilter::Exclude };
+    Ok(ListFilter { owner: OWNER.to_owned(), cwd, agent: args.agent.clone(), archived })
+}
+
+/// The first `limit` sessions, and whether there are more.
+async fn collect(
+    store: &dyn SessionStore,
+    filter: &ListFilter,
+    limit: u32,
+) -> Result<(Vec<SessionFacts>, bool), Error> {
+    let (mut sessions, mut rest, mut cursor) = (Vec::new(), limit, None);
+    loop {
+        let page = store.list(filter, cursor.as_ref(), rest.min(PAGE)).await?;
+        rest = rest.saturating_sub(u32::try_from(page.sessions.len()).unwrap_or(u32::MAX));
+        sessions.extend(page.sessions);
+        if page.next.is_none() || rest == 0 {
+            return Ok((sessions, page.next.is_some()));
+        }
+        cursor = page.next;
+    }
+}
+
+fn write_none(context: &mut Context, filter: &ListFilter) -> Result<(), Error> {
+    let is_filtered = *filter != ListFilter { owner: OWNER.to_owned(), ..ListFilter::default() };
+    let (remark, hint) = if is_filtered {
+        ("no session fits", "see all with `rejoin list`")
+    } else {
+        ("no sessions yet", "take in an exported one with `rejoin import FILE`")
+    };
+    Ok(report::write_remark(&mut context.err, remark, hint)?)
+}
+
+fn write_sessions(context: &mut Context, sessions: &[SessionFacts]) -> Result<(), Error> {
+    let now = rejoin_store::now();
+    let home = context.settings.home.as_deref();
+    let ids: Vec<&str> = sessions.iter().map(|facts| facts.session_id.as_str()).collect();
+    let row = |(facts, id): (&SessionFacts, &str)| {
+        [
+            id.to_owned(),
+            one_line(facts.title().unwrap_or("(no title)")),
+            one_line(&facts.agent.name),
+            short_path(&facts.cwd.raw, home),
+            times::ago(facts.updated_at, now).unwrap_or_else(|| times::day(facts.updated_at)),
+            facts.messages.to_string(),
+        ]
+    };
+    let rows: Vec<[String; 6]> = sessions.iter().zip(short_ids(&ids)).map(row).collect();
+    Ok(write_table(&mut context.out, &TABLE, &rows)?)
+}

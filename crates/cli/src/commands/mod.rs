@@ -1,0 +1,79 @@
+//! The commands: one file each.
+
+mod export;
+mod import;
+mod list;
+mod search;
+mod show;
+mod verify;
+
+use std::io::Write;
+
+use crate::args::Command;
+use crate::error::Error;
+use crate::output::Output;
+use crate::settings::Settings;
+
+/// The owner of the sessions of the person at the machine.
+const OWNER: &str = "";
+
+/// How many characters of an id are shown where that is enough to tell it from the others.
+const SHORT_ID: usize = 8;
+
+/// What a command runs with.
+pub(crate) struct Context {
+    /// The settings.
+    pub(crate) settings: Settings,
+    /// Standard output.
+    pub(crate) out: Output,
+    /// Standard error.
+    pub(crate) err: Box<dyn Write>,
+}
+
+/// How a command ended that did what was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// There is nothing more to say.
+    Done,
+    /// It found, and told, something that a person should look at.
+    FoundProblems,
+}
+
+/// Runs `command`.
+pub(crate) async fn run(command: Command, context: &mut Context) -> Result<Outcome, Error> {
+    match command {
+        Command::List(args) => list::run(args, context).await,
+        Command::Show(args) => show::run(args, context).await,
+        Command::Search(args) => search::run(args, context).await,
+        Command::Export(args) => export::run(args, context).await,
+        Command::Import(args) => import::run(args, context).await,
+        Command::Verify(args) => verify::run(args, context).await,
+    }
+}
+
+/// Each of `ids`, shortened as far as they can still be told apart.
+fn short_ids<'a>(ids: &[&'a str]) -> Vec<&'a str> {
+    let prefix = |id: &'a str, length| id.char_indices().nth(length).map_or(id, |(end, _)| &id[..end]);
+    let mut sorted = ids.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let shared = |pair: &[&str]| pair[0].chars().zip(pair[1].chars()).take_while(|(a, b)| a == b).count();
+    let length = sorted.windows(2).map(|pair| shared(pair) + 1).fold(SHORT_ID, usize::max);
+    ids.iter().map(|id| prefix(id, length)).collect()
+}
+
+/// `count` things, in words.
+fn count(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_ids_are_as_long_as_needed_to_tell_them_apart() {
+        assert_eq!(short_ids(&["0123456789", "abc"]), ["01234567", "abc"]);
+        assert_eq!(short_ids(&["0123456789", "0123456777"]), ["012345678", "012345677"]);
+    }
+}

@@ -1,0 +1,69 @@
+//! `rejoin verify`: whether everything in the store is as it was written.
+
+use std::io::Write;
+
+use rejoin_store::{Damage, VerifyReport};
+use rejoin_transcript::{EntryNumber, SessionId};
+use serde::Serialize;
+
+use super::{Context, Outcome, count};
+use crate::args::VerifyArgs;
+use crate::error::Error;
+use crate::output::{BAD, GOOD, one_line};
+
+#[derive(Serialize)]
+struct ReportRow<'a> {
+    sessions: u64,
+    entries: u64,
+    damages: Vec<DamageRow<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DamageRow<'a> {
+    session_id: Option<&'a SessionId>,
+    entry: Option<EntryNumber>,
+    what: &'a str,
+}
+
+pub(super) async fn run(args: VerifyArgs, context: &mut Context) -> Result<Outcome, Error> {
+    let store = context.settings.open_store_to_read()?;
+    let report = store.verify().await?;
+    if args.json {
+        let damages = report.damages.iter().map(|Damage { session, entry, what }| DamageRow {
+            session_id: session.as_ref(),
+            entry: *entry,
+            what,
+        });
+        let damages = damages.collect();
+        context.out.write_json(&ReportRow { sessions: report.sessions, entries: report.entries, damages })?;
+    } else {
+        write_report(context, &report)?;
+    }
+    Ok(if report.damages.is_empty() { Outcome::Done } else { Outcome::FoundProblems })
+}
+
+fn write_report(context: &mut Context, report: &VerifyReport) -> Result<(), Error> {
+    let out = &mut context.out;
+    for damage in &report.damages {
+        let place = match (&damage.session, damage.entry) {
+            (Some(session), Some(entry)) => format!("session {session}, entry {entry}"),
+            (Some(session), None) => format!("session {session}"),
+            (None, _) => "the store's file".to_owned(),
+        };
+        writeln!(out, "{place}: {}", one_line(&damage.what))?;
+    }
+    let checked = format!(
+        "{} with {} checked",
+        count(report.sessions, "session", "sessions"),
+        count(report.entries, "entry", "entries")
+    );
+    let verdict = if report.damages.is_empty() {
+        out.paint(GOOD, "nothing is damaged")
+    } else {
+        let found = report.damages.len() as u64;
+        out.paint(BAD, &format!("{} found", count(found, "damage", "damages")))
+    };
+    writeln!(out, "{checked}: {verdict}")?;
+    Ok(())
+}

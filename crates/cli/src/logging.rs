@@ -1,0 +1,37 @@
+//! The log: to standard error or a file, never to standard output.
+
+use std::fs::{File, OpenOptions};
+use std::io::IsTerminal;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::args::LogLevel;
+use crate::error::Error;
+use crate::settings::LogSettings;
+
+/// Starts to log as `settings` say. Without this nothing is logged.
+pub(crate) fn start(settings: &LogSettings) -> Result<(), Error> {
+    let level = match settings.level {
+        LogLevel::Off => return Ok(()),
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
+    let log = tracing_subscriber::fmt().with_max_level(level);
+    match &settings.file {
+        Some(path) => log.with_ansi(false).with_writer(Mutex::new(open(path)?)).init(),
+        None => log.with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr).init(),
+    }
+    Ok(())
+}
+
+/// Opens the file to write behind what is there; others than its owner can't read one that is made.
+fn open(path: &Path) -> Result<File, Error> {
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+    file.map_err(|source| Error::LogFile { path: path.to_owned(), source })
+}

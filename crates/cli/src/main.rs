@@ -1,0 +1,69 @@
+//! The program `rejoin`: reads its arguments, runs one command, and says how it ended.
+//!
+//! Standard output holds what was asked for and nothing else; everything said beside it goes to standard error.
+
+mod args;
+mod commands;
+mod env_vars;
+mod error;
+mod logging;
+mod output;
+mod report;
+mod row;
+mod settings;
+mod table;
+mod times;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::Args;
+use crate::commands::{Context, Outcome};
+use crate::error::Error;
+use crate::output::Output;
+use crate::settings::Settings;
+
+/// A bug of ours.
+const BUG: u8 = 255;
+
+fn main() -> ExitCode {
+    // The panic itself has been written to standard error by then.
+    std::panic::catch_unwind(start).unwrap_or(ExitCode::from(BUG))
+}
+
+fn start() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(answer) => {
+            // Where even this can't be written, the exit code says enough.
+            let _ = answer.print();
+            return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(BUG));
+        }
+    };
+    match run(args) {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::FoundProblems) => ExitCode::from(1),
+        Err(error) => {
+            if error.exit_code() != 0 {
+                let _ = report::write_error(&mut anstream::stderr(), &error);
+            }
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run(args: Args) -> Result<Outcome, Error> {
+    let settings = Settings::resolve(args.global, |name| std::env::var_os(name))?;
+    logging::start(&settings.log)?;
+    tracing::debug!(store = %settings.store.display(), "the store");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::CannotStart)?;
+    let mut context = Context { settings, out: Output::stdout(), err: Box::new(anstream::stderr()) };
+    let outcome = runtime.block_on(commands::run(args.command, &mut context));
+    // What was written before a failure is shown too.
+    let flushed = context.out.flush();
+    let outcome = outcome?;
+    flushed?;
+    Ok(outcome)
+}

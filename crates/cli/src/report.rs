@@ -1,0 +1,79 @@
+//! How errors and remarks are told: the one place that renders them.
+
+use std::error::Error as _;
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::error::Error;
+use crate::output::printable;
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const CAUSE: Style = AnsiColor::Red.on_default();
+const HINT: Style = AnsiColor::Cyan.on_default();
+
+/// Writes `error`, each of its causes, and what to do about it.
+pub(crate) fn write_error(err: &mut dyn Write, error: &Error) -> io::Result<()> {
+    write_line(err, ERROR, "error", &error.to_string())?;
+    for cause in causes(error) {
+        write_line(err, CAUSE, "caused by", &cause)?;
+    }
+    match error.hint() {
+        Some(hint) => write_hint(err, &hint),
+        None => Ok(()),
+    }
+}
+
+/// `error` and each of its causes, in one line, as `--json` tells it.
+pub(crate) fn one_line(error: &Error) -> String {
+    [vec![error.to_string()], causes(error)].concat().join(": ")
+}
+
+/// Writes something worth knowing that is no error, and what to do about it.
+pub(crate) fn write_remark(err: &mut dyn Write, remark: &str, hint: &str) -> io::Result<()> {
+    writeln!(err, "{}", printable(remark))?;
+    write_hint(err, hint)
+}
+
+fn causes(error: &Error) -> Vec<String> {
+    let (mut causes, mut source) = (Vec::new(), error.source());
+    while let Some(cause) = source {
+        causes.push(cause.to_string());
+        source = cause.source();
+    }
+    causes
+}
+
+fn write_hint(err: &mut dyn Write, hint: &str) -> io::Result<()> {
+    write_line(err, HINT, "hint", hint)
+}
+
+fn write_line(err: &mut dyn Write, style: Style, word: &str, text: &str) -> io::Result<()> {
+    writeln!(err, "{style}{word}:{style:#} {}", printable(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use rejoin_transcript::TranscriptError;
+
+    use super::*;
+
+    fn written(error: &Error) -> String {
+        let mut plain = anstream::StripStream::new(Vec::new());
+        write_error(&mut plain, error).unwrap();
+        String::from_utf8(plain.into_inner()).unwrap()
+    }
+
+    #[test]
+    fn an_error_is_told_with_its_causes_and_a_hint() {
+        let cause = serde_json::from_str::<u8>("x").unwrap_err();
+        let source = TranscriptError::BadLine { line: 3, source: cause };
+        let error = Error::NotATranscript { file: "a.jsonl".to_owned(), source };
+        insta::assert_snapshot!(written(&error), @"
+        error: a.jsonl is not a transcript that can be imported
+        caused by: line 3 is not an entry of a transcript
+        caused by: expected value at line 1 column 1
+        hint: import takes what `rejoin export ID` writes
+        ");
+    }
+}

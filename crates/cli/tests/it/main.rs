@@ -1,0 +1,12 @@
+//! The program, run as people run it: each test has its own home, folder and store.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+mod test_export;
+mod test_global;
+mod test_import;
+mod test_list;
+mod test_search;
+mod test_show;
+mod test_verify;
+mod world;

@@ -1,0 +1,97 @@
+//! What is the same for all commands.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::world::{SAMPLE, World};
+
+#[test]
+fn wrong_usage_ends_with_2_and_writes_nothing_to_standard_output() {
+    let world = World::new();
+    for args in [[].as_slice(), &["--no-such-flag"], &["no-such-command"], &["show"], &["show", "a", "--raw", "--json"]]
+    {
+        let done = world.run(args);
+        assert_eq!((done.code, done.stdout.as_str(), done.stderr.is_empty()), (Some(2), "", false), "{args:?}");
+    }
+}
+
+#[test]
+fn help_names_every_command_and_version_is_told() {
+    let world = World::new();
+    insta::assert_snapshot!(world.run(&["-h"]), @"
+    Sessions of ACP agents, kept and found again
+
+    Usage: rejoin [OPTIONS] <COMMAND>
+
+    Commands:
+      list    List sessions, the most recently used first
+      show    Show a conversation
+      search  Find sessions by the words in them
+      export  Write a session to standard output, without loss
+      import  Take in exported sessions
+      verify  Check the store for damage
+      help    Print this message or the help of the given subcommand(s)
+
+    Options:
+          --store <PATH>     Where sessions are kept [env: REJOIN_STORE] [default:
+                             $XDG_DATA_HOME/rejoin/sessions.db]
+          --log <LEVEL>      How much to log, to standard error or `--log-file` [env: REJOIN_LOG]
+                             [default: off] [possible values: off, error, warn, info, debug, trace]
+          --log-file <FILE>  Log to this file; without `--log`, at level `info`
+      -h, --help             Print help
+      -V, --version          Print version
+    --- exit 0
+    ");
+    assert_eq!(world.run(&["--version"]).stdout, concat!("rejoin ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn the_store_can_be_named_by_option_or_environment() {
+    let world = World::new();
+    let import = |path: &str| world.command(&["--store", path, "import", SAMPLE]).output().unwrap();
+    assert!(import("typed.db").status.success());
+
+    let listed = world.command(&["list"]).env("REJOIN_STORE", "typed.db").output().unwrap();
+
+    assert!(String::from_utf8(listed.stdout).unwrap().contains("5e7d0c41"));
+    assert!(!world.store_path().exists());
+}
+
+#[test]
+fn a_file_that_is_no_store_is_left_alone() {
+    let world = World::new();
+    let text = "not a database\n";
+    let notes = world.write("notes.txt", text);
+
+    insta::assert_snapshot!(world.run(&["--store", &notes, "list"]), @"
+    --- stderr
+    error: [WORLD]/notes.txt is not a store of sessions
+    hint: choose another file with `--store`
+    --- exit 1
+    ");
+    assert_eq!(fs::read_to_string(notes).unwrap(), text);
+}
+
+#[test]
+fn the_log_goes_to_its_file_alone() {
+    let world = World::new();
+
+    let done = world.run(&["--log", "debug", "--log-file", "log.txt", "list", "--json"]);
+
+    assert_eq!(done.to_string(), "[]\n--- exit 0");
+    let log = fs::metadata(world.path("log.txt")).unwrap();
+    assert!(log.len() > 0);
+    assert_eq!(log.permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_log_level_that_there_is_none_of_is_named() {
+    let world = World::new();
+    let done = world.command(&["list"]).env("REJOIN_LOG", "loud").output().unwrap();
+
+    assert_eq!(done.status.code(), Some(1));
+    insta::assert_snapshot!(String::from_utf8(done.stderr).unwrap(), @"
+    error: `loud` in REJOIN_LOG is no log level
+    hint: use off, error, warn, info, debug or trace
+    ");
+}

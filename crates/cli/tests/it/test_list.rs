@@ -1,0 +1,145 @@
+//! `rejoin list`
+
+use rejoin_store::{SessionStore, now};
+use rejoin_transcript::{Fact, SessionId};
+
+use crate::world::{Transcript, World};
+
+#[test]
+fn without_sessions_a_hint_is_given_and_no_store_is_made() {
+    let world = World::new();
+
+    insta::assert_snapshot!(world.run(&["list"]), @"
+    --- stderr
+    no sessions yet
+    hint: take in an exported one with `rejoin import FILE`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(world.run(&["list", "--json"]), @"
+    []
+    --- exit 0
+    ");
+    insta::assert_snapshot!(world.run(&["list", "--agent", "robot"]), @"
+    --- stderr
+    no session fits
+    hint: see all with `rejoin list`
+    --- exit 0
+    ");
+    assert!(!world.store_path().exists());
+}
+
+#[test]
+fn the_table_holds_the_newest_first_with_ids_that_tell_them_apart() {
+    let world = World::new();
+    Transcript::new("aaaaaaaa01").prompt("Paint the fence\nwith green colour").end_well().import(&world);
+    Transcript::new("aaaaaaaa02")
+        .at(now().plus_millis(-190_000))
+        .in_folder(&world.path("home/garden"))
+        .prompt("東京の天気")
+        .say("晴れ")
+        .end_well()
+        .import(&world);
+
+    insta::assert_snapshot!(world.run(&["list"]), @"
+    ID          TITLE            AGENT  FOLDER    UPDATED     MSGS
+    aaaaaaaa02  東京の天気       robot  ~/garden  3 min ago      2
+    aaaaaaaa01  Paint the fence  robot  /src/app  2024-05-06     1
+    --- exit 0
+    ");
+}
+
+#[test]
+fn json_rows_hold_what_is_known() {
+    insta::assert_snapshot!(World::with_sample().run(&["list", "--json"]), @r#"
+    [
+      {
+        "sessionId": "5e7d0c41b9f24a86a3d1c08f62e94b75",
+        "cwd": "/home/mira/almanac",
+        "title": "Keep the time zone in parse_date",
+        "updatedAt": "2025-11-04T09:20:49.940Z",
+        "createdAt": "2025-11-04T09:14:00.000Z",
+        "agent": "claude-code",
+        "messages": 6,
+        "hasErrors": false,
+        "archived": false,
+        "cost": {
+          "amount": 0.07,
+          "currency": "USD"
+        }
+      }
+    ]
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn a_list_can_be_of_one_folder_or_one_agent() {
+    let world = World::new();
+    Transcript::new("here").in_folder(&world.path("home")).prompt("one").end_well().import(&world);
+    let mut elsewhere = Transcript::new("elsewhere").prompt("two").end_well();
+    elsewhere.session.facts.agent.name = "other".to_owned();
+    elsewhere.import(&world);
+    let list = |args: &[&str]| {
+        let listed = world.command(&[&["list"], args].concat()).current_dir(world.path("home")).output().unwrap();
+        String::from_utf8(listed.stdout).unwrap()
+    };
+
+    insta::assert_snapshot!(list(&["--cwd"]), @"
+    ID    TITLE  AGENT  FOLDER  UPDATED     MSGS
+    here  one    robot  ~       2024-05-06     1
+    ");
+    insta::assert_snapshot!(list(&["--cwd", "/src/app/"]), @"
+    ID        TITLE  AGENT  FOLDER    UPDATED     MSGS
+    elsewher  two    other  /src/app  2024-05-06     1
+    ");
+    insta::assert_snapshot!(list(&["--agent", "other"]), @"
+    ID        TITLE  AGENT  FOLDER    UPDATED     MSGS
+    elsewher  two    other  /src/app  2024-05-06     1
+    ");
+}
+
+#[tokio::test]
+async fn archived_sessions_have_a_list_of_their_own() {
+    let world = World::new();
+    Transcript::new("away").prompt("one").end_well().import(&world);
+    let id = SessionId::parse("away").unwrap();
+    world.store().tell(&id, vec![Fact::Archived(true)]).await.unwrap();
+
+    insta::assert_snapshot!(world.run(&["list"]), @"
+    --- stderr
+    no sessions yet
+    hint: take in an exported one with `rejoin import FILE`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(world.run(&["list", "--archived"]), @"
+    ID    TITLE  AGENT  FOLDER    UPDATED     MSGS
+    away  one    robot  /src/app  2024-05-06     1
+    --- exit 0
+    ");
+}
+
+#[test]
+fn a_list_is_as_long_as_asked_for() {
+    let world = World::new();
+    for number in 1..=3 {
+        let at = format!("2024-01-01T00:0{number}:00Z").parse().unwrap();
+        Transcript::new(&format!("session-{number}")).at(at).prompt("hello").end_well().import(&world);
+    }
+
+    insta::assert_snapshot!(world.run(&["list", "--limit", "2"]), @"
+    ID         TITLE  AGENT  FOLDER    UPDATED     MSGS
+    session-3  hello  robot  /src/app  2024-01-01     1
+    session-2  hello  robot  /src/app  2024-01-01     1
+    --- stderr
+    there are more than 2 sessions
+    hint: show all with `--limit 0`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(world.run(&["list", "--limit", "0"]), @"
+    ID         TITLE  AGENT  FOLDER    UPDATED     MSGS
+    session-3  hello  robot  /src/app  2024-01-01     1
+    session-2  hello  robot  /src/app  2024-01-01     1
+    session-1  hello  robot  /src/app  2024-01-01     1
+    --- exit 0
+    ");
+}

@@ -1,0 +1,67 @@
+//! `rejoin search`
+
+use crate::world::{Transcript, World};
+
+fn world() -> World {
+    let world = World::new();
+    Transcript::new("zebra").prompt("Tell me of zebras").say("The zebra sleeps.").end_well().import(&world);
+    Transcript::new("otter").prompt("And of otters?").say("It swims past a zebra.").end_well().import(&world);
+    world
+}
+
+#[test]
+fn what_fits_best_comes_first_with_the_words_around_it() {
+    insta::assert_snapshot!(world().run(&["search", "zebra"]), @"
+    zebra  Tell me of zebras  (1 match)
+        The zebra sleeps.
+
+    otter  And of otters?  (1 match)
+        It swims past a zebra.
+    --- exit 0
+    ");
+    insta::assert_snapshot!(world().run(&["search", "swims", "zebra"]), @"
+    otter  And of otters?  (1 match)
+        It swims past a zebra.
+    --- exit 0
+    ");
+}
+
+#[test]
+fn json_tells_where_the_match_is() {
+    insta::assert_snapshot!(world().run(&["search", "--newest", "--limit", "1", "--json", "zebra"]), @r#"
+    [
+      {
+        "sessionId": "otter",
+        "title": "And of otters?",
+        "snippet": "It swims past a zebra.",
+        "entry": 2,
+        "hits": 1
+      }
+    ]
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn nothing_found_is_no_error() {
+    insta::assert_snapshot!(world().run(&["search", "giraffe"]), @"
+    --- stderr
+    nothing found for `giraffe`
+    hint: a beginning of a word is found with `wor*`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(World::new().run(&["search", "giraffe", "--json"]), @"
+    []
+    --- exit 0
+    ");
+}
+
+#[test]
+fn a_search_needs_a_word() {
+    insta::assert_snapshot!(World::new().run(&["search", "?!"]), @"
+    --- stderr
+    error: `?!` holds no word to search for
+    hint: give at least one word with a letter or digit in it
+    --- exit 1
+    ");
+}

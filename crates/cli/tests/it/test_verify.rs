@@ -1,0 +1,51 @@
+//! `rejoin verify`
+
+use std::fs;
+
+use crate::world::{Transcript, World};
+
+#[test]
+fn a_store_that_is_well_is_said_to_be() {
+    insta::assert_snapshot!(World::with_sample().run(&["verify"]), @"
+    1 session with 33 entries checked: nothing is damaged
+    --- exit 0
+    ");
+    insta::assert_snapshot!(World::new().run(&["verify"]), @"
+    0 sessions with 0 entries checked: nothing is damaged
+    --- exit 0
+    ");
+}
+
+#[test]
+fn what_is_damaged_is_named() {
+    let world = World::new();
+    Transcript::new("hurt").prompt("hello").say("the quick brown fox").end_well().import(&world);
+    let mut file = fs::read(world.store_path()).unwrap();
+    let entry = b"\"text\":\"the quick";
+    let places: Vec<usize> = (0..file.len()).filter(|at| file[*at..].starts_with(entry)).collect();
+    assert!(!places.is_empty());
+    for at in places {
+        file[at + entry.len() - 1] = b'x';
+    }
+    fs::write(world.store_path(), file).unwrap();
+
+    insta::assert_snapshot!(world.run(&["verify"]), @"
+    session hurt, entry 2: is not what was written
+    1 session with 3 entries checked: 1 damage found
+    --- exit 1
+    ");
+    insta::assert_snapshot!(world.run(&["verify", "--json"]), @r#"
+    {
+      "sessions": 1,
+      "entries": 3,
+      "damages": [
+        {
+          "sessionId": "hurt",
+          "entry": 2,
+          "what": "is not what was written"
+        }
+      ]
+    }
+    --- exit 1
+    "#);
+}
