@@ -13,7 +13,8 @@ const LEVEL: i32 = 1;
 
 /// Compresses `text`.
 pub(super) fn pack(db: &Db<'_>, text: &str) -> Result<Vec<u8>, StoreError> {
-    zstd::bulk::compress(text.as_bytes(), LEVEL).map_err(|error| db.damaged(error.to_string()))
+    zstd::bulk::compress(text.as_bytes(), LEVEL)
+        .map_err(|error| db.damaged(format!("{} bytes can't be compressed: {error}", text.len())))
 }
 
 /// Reads what [`pack`] wrote; `None` if it is damaged.

@@ -3,6 +3,8 @@
 //! Both can always be made again, so nobody waits for them but a search. Entries are folded outside any transaction;
 //! only the result is written, and only if the log still stands where the fold began.
 
+use std::collections::HashSet;
+
 use rejoin_transcript::{Entry, EntryNumber, Fold, Item, Replay, Replayed, StepKind, View};
 use rusqlite::{Row, params};
 use tokio::sync::{mpsc, oneshot};
@@ -104,7 +106,7 @@ fn project(db: &Db<'_>, writer: &WriterHandle, log: Log) -> Result<(), StoreErro
             segment.push(entry);
             if entry.step.kind == StepKind::TurnEnded || segment.bytes > SEGMENT_BYTES {
                 let next = Segment::begin(entry.number);
-                let sealed = std::mem::replace(&mut segment, next).seal();
+                let sealed = std::mem::replace(&mut segment, next).seal(db)?;
                 if !writer.write_blocking(move |db| write_segment(db, log, &sealed))? {
                     // Someone else was faster, or the log is gone.
                     return Ok(());
@@ -126,24 +128,31 @@ struct Segment {
     replayed: Vec<Replayed>,
     view: Fold,
     /// The big content in it.
-    contents: Vec<Address>,
+    contents: HashSet<Address>,
 }
 
 /// A segment that is finished.
 struct Sealed {
     after: EntryNumber,
     last: EntryNumber,
-    pieces: Vec<String>,
-    states: String,
-    contents: Vec<Address>,
+    pieces: Vec<Piece>,
     passages: Vec<Passage>,
+}
+
+/// A piece of the replay form, as it is stored.
+struct Piece {
+    /// In the last piece of a segment.
+    states: Option<String>,
+    holes: Option<Vec<u8>>,
+    packed: Vec<u8>,
 }
 
 /// A message, or a tool call's title, to be found by its words.
 struct Passage {
     first: EntryNumber,
     last: EntryNumber,
-    text: String,
+    /// The text as it is indexed.
+    indexed: String,
 }
 
 impl Segment {
@@ -155,7 +164,7 @@ impl Segment {
             replay: Replay::default(),
             replayed: Vec::new(),
             view: Fold::default(),
-            contents: Vec::new(),
+            contents: HashSet::new(),
         }
     }
 
@@ -170,26 +179,20 @@ impl Segment {
         self.view.push(entry);
     }
 
-    fn seal(mut self) -> Sealed {
+    fn seal(mut self, db: &Db<'_>) -> Result<Sealed, StoreError> {
         let (last, states) = self.replay.finish();
         self.replayed.extend(last);
-        let mut pieces = vec![String::new()];
-        for one in self.replayed.chunks(1) {
-            if pieces.last().is_some_and(|piece| piece.len() > PIECE_BYTES) {
-                pieces.push(String::new());
+        let states = serde_json::to_string(&states).map_err(|error| db.damaged(error.to_string()))?;
+        let (mut pieces, mut lines) = (Vec::new(), String::new());
+        for one in &self.replayed {
+            if lines.len() > PIECE_BYTES {
+                pieces.push(Piece::new(db, &std::mem::take(&mut lines), None, &self.contents)?);
             }
-            if let Some(piece) = pieces.last_mut() {
-                push_lines(piece, one);
-            }
+            push_lines(&mut lines, std::slice::from_ref(one));
         }
-        Sealed {
-            after: self.after,
-            last: self.last,
-            pieces,
-            states: serde_json::to_string(&states).unwrap_or_else(|_| "{}".to_owned()),
-            contents: self.contents,
-            passages: passages(self.view.finish()),
-        }
+        pieces.push(Piece::new(db, &lines, Some(states), &self.contents)?);
+        let passages = passages(self.view.finish());
+        Ok(Sealed { after: self.after, last: self.last, pieces, passages })
     }
 
     fn passages(self) -> Vec<Passage> {
@@ -197,10 +200,23 @@ impl Segment {
     }
 }
 
+impl Piece {
+    /// A piece with these `lines`, out of which those of the big `contents` are cut that are kept anyway.
+    fn new(db: &Db<'_>, lines: &str, states: Option<String>, contents: &HashSet<Address>) -> Result<Self, StoreError> {
+        let cut = cut_strings(lines, |address| contents.contains(address));
+        let holes = (!cut.holes.is_empty()).then(|| write_holes(&cut.holes));
+        Ok(Self { states, holes, packed: content::pack(db, &cut.rest)? })
+    }
+
+    fn checksum(&self) -> u32 {
+        read::piece_checksum(self.states.as_deref(), self.holes.as_deref(), &self.packed)
+    }
+}
+
 fn passages(view: View) -> Vec<Passage> {
     let passage = |item: Item| {
-        let text = item.searchable_text()?;
-        Some(Passage { first: item.first, last: item.last, text })
+        let indexed = index_text(&item.searchable_text()?);
+        Some(Passage { first: item.first, last: item.last, indexed })
     };
     view.items.into_iter().filter_map(passage).collect()
 }
@@ -214,17 +230,19 @@ fn write_segment(db: &Db<'_>, log: Log, sealed: &Sealed) -> Result<bool, StoreEr
     let newest =
         db.query_one("SELECT max(id) FROM replay WHERE id > ?1 AND id <= ?2", [start, end], |row| row.get(0))?;
     let mut id = newest.flatten().unwrap_or(start);
-    let count = sealed.pieces.len();
-    for (number, piece) in (1..).zip(&sealed.pieces) {
+    for piece in &sealed.pieces {
         id += 1;
-        let cut = cut_strings(piece, |address| sealed.contents.contains(address));
-        let holes = (!cut.holes.is_empty()).then(|| write_holes(&cut.holes));
-        let states = (number == count).then_some(sealed.states.as_str());
-        let packed = content::pack(db, &cut.rest)?;
-        let checksum = read::piece_checksum(states, holes.as_deref(), &packed);
         db.execute(
             "INSERT INTO replay (id, first, last, states, holes, checksum, packed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            params![id, sealed.after.next().get(), sealed.last.get(), states, holes, checksum, packed],
+            params![
+                id,
+                sealed.after.next().get(),
+                sealed.last.get(),
+                piece.states,
+                piece.holes,
+                piece.checksum(),
+                piece.packed
+            ],
         )?;
     }
     forget_passages(db, log, sealed.after)?;
@@ -262,7 +280,7 @@ fn add_passage(db: &Db<'_>, log: Log, passage: &Passage) -> Result<(), StoreErro
         "INSERT INTO passage (log, first, last) VALUES (?1, ?2, ?3)",
         params![log.0, passage.first.get(), passage.last.get()],
     )?;
-    index(db, db.connection.last_insert_rowid(), &passage.text)
+    index(db, db.connection.last_insert_rowid(), &passage.indexed)
 }
 
 /// Indexes the session's title, if it is another one than before.
@@ -278,11 +296,11 @@ fn index_title(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
     forget_title(db, log)?;
     let Some(title) = session.facts.title() else { return Ok(()) };
     db.execute("INSERT INTO passage (log, first, last, text) VALUES (?1, 0, 0, ?2)", params![log.0, title])?;
-    index(db, db.connection.last_insert_rowid(), title)
+    index(db, db.connection.last_insert_rowid(), &index_text(title))
 }
 
-fn index(db: &Db<'_>, passage: i64, text: &str) -> Result<(), StoreError> {
-    db.execute("INSERT INTO passage_text (rowid, text) VALUES (?1, ?2)", params![passage, index_text(text)])?;
+fn index(db: &Db<'_>, passage: i64, indexed: &str) -> Result<(), StoreError> {
+    db.execute("INSERT INTO passage_text (rowid, text) VALUES (?1, ?2)", params![passage, indexed])?;
     Ok(())
 }
 
