@@ -147,6 +147,14 @@ pub enum StoreError {
         what: String,
     },
 
+    /// Something could not be compressed.
+    #[error("a big content could not be compressed")]
+    Compression {
+        /// Why.
+        #[source]
+        source: Arc<std::io::Error>,
+    },
+
     /// The store was shut down, or its thread ended.
     #[error("the store is closed")]
     Closed,
@@ -180,6 +188,7 @@ impl StoreError {
             | Self::NewerSchema { .. }
             | Self::NotAStore { .. }
             | Self::Damaged { .. }
+            | Self::Compression { .. }
             | Self::Closed
             | Self::Database { .. } => "store_failed",
         }

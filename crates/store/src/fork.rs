@@ -18,6 +18,9 @@ pub(crate) fn become_fork(
     session.facts.created_at = now;
     session.facts.updated_at = now;
     session.facts.running_since = None;
+    // It is there to be used.
+    session.facts.archived = false;
+    session.facts.child = false;
     // The agent's session is the source's; the fork needs one of its own.
     session.facts.agent_session = None;
     for fact in facts {

@@ -77,6 +77,12 @@ pub(crate) fn may_take_over(held: Option<&Held>, newcomer: &Owner, now: Timestam
     }
 }
 
+/// Whether the holder, be it this process or another, lives and runs a turn.
+pub(crate) fn is_busy(held: Option<&Held>, now: Timestamp, turn_is_running: bool) -> bool {
+    let here = Owner::this_process();
+    turn_is_running && held.is_some_and(|held| held.owner.is_alive_here(&here).unwrap_or(held.until >= now))
+}
+
 fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

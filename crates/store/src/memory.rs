@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use rejoin_transcript::{Entry, EntryNumber, Fact, Item, Session, SessionId, Shelf, Step, Timestamp, View};
+use rejoin_transcript::{
+    Entry, EntryNumber, Fact, Item, Session, SessionFacts, SessionId, Shelf, Step, Timestamp, View,
+};
 
 use crate::fork::become_fork;
-use crate::lease::{Held, may_take_over};
+use crate::lease::{Held, is_busy, may_take_over};
 use crate::list::{Place, read_cursor, write_cursor};
-use crate::report::Candidate;
 use crate::search::{Terms, holds};
 use crate::{
     Cursor, Hit, LEASE_MILLIS, Lease, ListFilter, MATCHES, Owner, Page, Pruned, ReplayPage, ReplayPlace, Retention,
@@ -45,14 +46,26 @@ impl Kept {
     fn check_free(&self, owner: &Owner, now: Timestamp) -> Result<(), StoreError> {
         match &self.held {
             Some(held) if !may_take_over(Some(held), owner, now, self.session.facts.running_since.is_some()) => {
-                Err(StoreError::InUse {
-                    session: self.session.facts.session_id.clone(),
-                    owner: Box::new(held.owner.clone()),
-                    since: held.since,
-                })
+                Err(self.in_use(held))
             }
             _ => Ok(()),
         }
+    }
+
+    fn check_idle(&self, now: Timestamp) -> Result<(), StoreError> {
+        match &self.held {
+            Some(held) if self.is_busy(now) => Err(self.in_use(held)),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_busy(&self, now: Timestamp) -> bool {
+        is_busy(self.held.as_ref(), now, self.session.facts.running_since.is_some())
+    }
+
+    fn in_use(&self, held: &Held) -> StoreError {
+        let session = self.session.facts.session_id.clone();
+        StoreError::InUse { session, owner: Box::new(held.owner.clone()), since: held.since }
     }
 
     fn bytes(&self) -> u64 {
@@ -152,7 +165,8 @@ impl SessionStore for MemoryStore {
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
         if let Some(kept) = self.sessions().get_mut(&lease.session).filter(|kept| kept.token == lease.token) {
-            kept.held = None;
+            // Whoever gave the right back can't use it any more.
+            (kept.held, kept.token) = (None, kept.token + 1);
         }
         Ok(())
     }
@@ -205,11 +219,7 @@ impl SessionStore for MemoryStore {
     }
 
     async fn replay(&self, session: &SessionId, mut place: ReplayPlace) -> Result<ReplayPage, StoreError> {
-        let upto = match place.upto {
-            Some(upto) => upto,
-            None => self.head(session).await?,
-        };
-        place.upto = Some(upto);
+        let upto = place.fix_end(self.head(session).await?);
         let mut entries = self.read(session, place.after).await?;
         entries.retain(|entry| entry.number <= upto);
         let mut lines = String::new();
@@ -270,7 +280,7 @@ impl SessionStore for MemoryStore {
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
-        self.with(session, |kept| kept.check_free(&Owner::this_process(), crate::now()))?;
+        self.with(session, |kept| kept.check_idle(crate::now()))?;
         self.sessions().remove(session);
         Ok(())
     }
@@ -331,12 +341,9 @@ impl SessionStore for MemoryStore {
         let mut newest: Vec<&Kept> = sessions.values().collect();
         newest.retain(|kept| matches!(kept.session.facts.shelf(), Shelf::Listed | Shelf::Archived));
         newest.sort_by_key(|kept| std::cmp::Reverse((kept.session.facts.updated_at, kept.row)));
-        let candidates = newest.into_iter().map(|kept| Candidate {
-            facts: kept.session.facts.clone(),
-            bytes: kept.bytes(),
-            is_running: kept.check_free(&Owner::this_process(), now).is_err(),
-        });
-        let pruned = retention.choose(candidates.map(Ok), now)?;
+        let candidates = newest.into_iter().map(|kept| Ok((kept.session.facts.clone(), kept.is_busy(now))));
+        let bytes = |facts: &SessionFacts| Ok(sessions.get(&facts.session_id).map_or(0, Kept::bytes));
+        let pruned = retention.choose(candidates, bytes, now)?;
         if run == Run::Real {
             for one in &pruned {
                 sessions.remove(&one.session);

@@ -13,18 +13,18 @@ pub fn resolve_cwd(raw: &str) -> Cwd {
 }
 
 fn canonicalize(path: &Path) -> PathBuf {
-    if let Ok(canonical) = path.canonicalize() {
-        return canonical;
-    }
-    match (path.parent(), path.components().next_back()) {
-        (Some(parent), Some(Component::Normal(name))) => canonicalize(parent).join(name),
-        (Some(parent), Some(Component::ParentDir)) => {
-            let parent = canonicalize(parent);
-            parent.parent().map_or_else(|| parent.clone(), Path::to_path_buf)
+    let existing = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    let Some((part, mut canonical)) = existing else { return path.to_path_buf() };
+    for component in path.strip_prefix(part).unwrap_or(Path::new("")).components() {
+        match component {
+            Component::ParentDir => {
+                canonical.pop();
+            }
+            Component::Normal(name) => canonical.push(name),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir => {}
         }
-        (Some(parent), _) => canonicalize(parent),
-        (None, _) => path.to_path_buf(),
     }
+    canonical
 }
 
 #[cfg(test)]
@@ -41,6 +41,12 @@ mod tests {
             let raw = format!("{}/{spelling}", folder.path().display());
             assert_eq!(resolve_cwd(&raw), Cwd { raw: raw.clone(), canonical: real.display().to_string() });
         }
+    }
+
+    #[test]
+    fn a_path_of_any_length_is_taken() {
+        let raw = "/a".repeat(100_000);
+        assert_eq!(resolve_cwd(&raw).canonical, raw);
     }
 
     #[test]

@@ -46,6 +46,11 @@ impl ReplayPlace {
         Self { upto: Some(number), ..Self::all() }
     }
 
+    /// Where the replay ends, now that the session's last entry is known to be `head`. It stays there.
+    pub(crate) fn fix_end(&mut self, head: EntryNumber) -> EntryNumber {
+        *self.upto.insert(self.upto.unwrap_or(head).min(head))
+    }
+
     /// Notes that the stored piece `id`, which holds `lines`, was given out. `end` is there for the last piece of a
     /// segment: the segment's last entry, and its states.
     pub(crate) fn take_piece(&mut self, id: i64, lines: &str, end: Option<(EntryNumber, States)>) {

@@ -100,27 +100,25 @@ pub struct Pruned {
     pub bytes: u64,
 }
 
-/// A session that may be pruned.
-pub(crate) struct Candidate {
-    pub(crate) facts: SessionFacts,
-    pub(crate) bytes: u64,
-    /// Whether a living owner runs a turn of it.
-    pub(crate) is_running: bool,
-}
-
 impl Retention {
-    /// Those of `newest_first` that are not to be kept, the least recently used first.
+    /// Those of `newest_first`, each with whether its turn is running, that are not to be kept: the least recently used
+    /// first. `bytes` is asked only where it matters.
     pub(crate) fn choose(
         &self,
-        newest_first: impl Iterator<Item = Result<Candidate, StoreError>>,
+        newest_first: impl Iterator<Item = Result<(SessionFacts, bool), StoreError>>,
+        bytes: impl Fn(&SessionFacts) -> Result<u64, StoreError>,
         now: Timestamp,
     ) -> Result<Vec<Pruned>, StoreError> {
-        let oldest = self.max_age_millis.map(|age| now.plus_millis(-age));
+        let oldest = self.max_age_millis.map(|age| now.plus_millis(age.saturating_neg()));
         let mut room = self.max_bytes;
         let mut pruned = Vec::new();
         for candidate in newest_first {
-            let Candidate { facts, bytes, is_running } = candidate?;
+            let (facts, is_running) = candidate?;
             let is_too_old = oldest.is_some_and(|oldest| facts.updated_at < oldest);
+            if room.is_none() && (is_running || !is_too_old) {
+                continue;
+            }
+            let bytes = bytes(&facts)?;
             let fits = room.is_none_or(|room| bytes <= room);
             if is_running || (fits && !is_too_old) {
                 room = room.map(|room| room.saturating_sub(bytes));

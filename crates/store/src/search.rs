@@ -101,18 +101,31 @@ impl Terms {
     pub(crate) fn snippet(&self, text: &str) -> String {
         const BEFORE: usize = 40;
         const LENGTH: usize = 160;
-        let folded: Vec<(char, usize)> =
-            text.char_indices().flat_map(|(at, c)| fold(c).map(move |c| (c, at))).collect();
-        let find = |term: &Term| {
-            let needle: Vec<char> = term.written.chars().flat_map(fold).collect();
-            folded.windows(needle.len().max(1)).position(|window| window.iter().map(|(c, _)| c).eq(&needle))
-        };
-        let found = self.0.iter().filter_map(find).min().map_or(0, |index| folded[index].1);
+        let found = self.find(text).unwrap_or(0);
         let start = text[..found].char_indices().rev().nth(BEFORE - 1).map_or(0, |(at, _)| at);
         let end = text[start..].char_indices().nth(LENGTH).map_or(text.len(), |(at, _)| start + at);
         let words: Vec<&str> = text[start..end].split_whitespace().collect();
         let (left, right) = (if start > 0 { "…" } else { "" }, if end < text.len() { "…" } else { "" });
         format!("{left}{}{right}", words.join(" "))
+    }
+}
+
+impl Terms {
+    /// Where the first of the terms in `text` begins. Looks at a window at a time, since a text may be long.
+    fn find(&self, text: &str) -> Option<usize> {
+        const WINDOW: usize = 64 * 1024;
+        let needles: Vec<Vec<char>> = self.0.iter().map(|term| term.written.chars().flat_map(fold).collect()).collect();
+        let overlap = needles.iter().map(Vec::len).max().unwrap_or(0) * 4;
+        let boundary = |at: usize| (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+        (0..=text.len() / WINDOW).find_map(|window| {
+            let (start, end) = (boundary(window * WINDOW), boundary(((window + 1) * WINDOW + overlap).min(text.len())));
+            let folded: Vec<(char, usize)> =
+                text[start..end].char_indices().flat_map(|(at, c)| fold(c).map(move |c| (c, start + at))).collect();
+            let find = |needle: &Vec<char>| {
+                folded.windows(needle.len().max(1)).position(|part| part.iter().map(|(c, _)| c).eq(needle))
+            };
+            needles.iter().filter_map(find).min().and_then(|index| folded.get(index)).map(|(_, at)| *at)
+        })
     }
 }
 
@@ -250,6 +263,8 @@ mod tests {
         }
         assert!(snippet("elsewhere").starts_with("before"));
         assert_eq!(Terms::read("x").unwrap().snippet(""), "");
+        let long = format!("{}needle{}", "é ".repeat(43_690), "é ".repeat(90_000));
+        assert!(Terms::read("needle").unwrap().snippet(&long).contains("needle"));
     }
 
     #[test]

@@ -86,6 +86,9 @@ impl Step {
 
     /// An accepted prompt: `blocks` is the array of content blocks as sent, `id` the message's.
     pub fn prompt(at: Timestamp, turn: u32, id: MessageId, blocks: Json) -> Result<Self, TranscriptError> {
+        if turn == 0 {
+            return Err(TranscriptError::TurnZero);
+        }
         blocks.elements().ok_or(TranscriptError::NotAPrompt)?;
         Ok(Self { message_id: Some(id), ..Self::new(at, Turn::In(turn), StepKind::Prompt, Audience::Client, blocks) })
     }
@@ -121,10 +124,8 @@ impl Step {
     /// The id of the message that this is a chunk of: the agent's own, or the one we assigned.
     pub fn chunk_message_id(&self) -> Option<Cow<'_, str>> {
         let StepKind::Update(kind) = self.kind else { return None };
-        if let Some(id) = &self.message_id {
-            return Some(id.as_str().into());
-        }
-        if kind.is_chunk() { Chunk::read(kind, self.body.as_str())?.message_id } else { None }
+        let own = if kind.is_chunk() { Chunk::read(kind, self.body.as_str())?.message_id } else { None };
+        own.or_else(|| self.message_id.as_ref().map(|id| id.as_str().into()))
     }
 
     fn new(at: Timestamp, turn: Turn, kind: StepKind, audience: Audience, body: Json) -> Self {
@@ -190,7 +191,8 @@ impl Audience {
 pub enum StepKind {
     /// The agent sent a `session/update`.
     Update(UpdateKind),
-    /// A client's prompt was accepted; a turn begins.
+    /// A client's prompt was accepted; a turn begins. Should the agent send it back as `user_message_chunk`s, these are
+    /// not for clients, who would see it twice.
     Prompt,
     /// The turn is over; see [`TurnEnd`].
     TurnEnded,
@@ -297,5 +299,6 @@ mod tests {
             assert!(Step::update(at, Turn::In(1), Json::parse(text).unwrap()).is_err(), "{text}");
         }
         assert!(Step::prompt(at, 1, MessageId::new("m"), Json::parse("{}").unwrap()).is_err());
+        assert!(Step::prompt(at, 0, MessageId::new("m"), Json::parse("[]").unwrap()).is_err());
     }
 }

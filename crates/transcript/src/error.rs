@@ -18,6 +18,10 @@ pub enum TranscriptError {
     #[error("a prompt must be an array of content blocks")]
     NotAPrompt,
 
+    /// A prompt for turn 0.
+    #[error("turns are counted from 1")]
+    TurnZero,
+
     /// A time is not written as RFC 3339 says.
     #[error("`{text}` is not an RFC 3339 time such as 2026-01-31T09:00:00Z")]
     NotATime {

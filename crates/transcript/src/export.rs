@@ -140,10 +140,14 @@ impl Line {
         let kind =
             StepKind::from_name(&self.kind, &self.body).ok_or("`kind` is unknown, or `body` is not of that kind")?;
         let turn = match (self.turn, self.after_turn) {
+            (Some(0), None) => return Err("turns are counted from 1"),
             (Some(turn), None) => Turn::In(turn),
             (None, Some(turn)) => Turn::After(turn),
             _ => return Err("one of `turn` and `afterTurn` must be there"),
         };
+        if matches!(kind, StepKind::Prompt | StepKind::TurnEnded) && matches!(turn, Turn::After(_)) {
+            return Err("a prompt, and the end of a turn, must be in a `turn`");
+        }
         if kind == StepKind::Prompt && self.body.elements().is_none() {
             return Err("the `body` of a prompt must be an array");
         }

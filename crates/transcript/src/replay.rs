@@ -4,8 +4,9 @@
 //! and a plan comes once, at the turn's end. State updates (usage, commands, mode, options, info) come once, at the end
 //! of all. What has `_meta`, or a member that ACP does not define, is never folded away: it comes in its place, as it was.
 //!
-//! Entries are pushed one by one and what is finished is taken out, so memory holds one turn, and of a very long turn
-//! only a window of [`WINDOW`] bytes; past that a tool call may come as a call and a later update, which folds the same.
+//! Entries are pushed one by one and what is finished is taken out. What is folded together is a *segment*: a turn, or, of
+//! a very long turn, each [`SEGMENT`] bytes. Past such a border a tool call may come as a call and a later update, which
+//! folds the same. Segments do not depend on how a replay is made, so its lines are always the same.
 
 use std::collections::HashMap;
 
@@ -18,8 +19,8 @@ use crate::{Audience, Entry, Json, MessageId, StepKind, Turn};
 /// Joined text grows to this many bytes; a longer message comes in several chunks.
 const LONGEST_TEXT: usize = 64 * 1024;
 
-/// How many bytes of a turn are held before they are given out unfinished.
-const WINDOW: usize = 8 * 1024 * 1024;
+/// After this many bytes of entries a segment ends, even if the turn goes on.
+const SEGMENT: usize = 8 * 1024 * 1024;
 
 /// The replay of all `entries`.
 pub fn replay<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<Replayed> {
@@ -63,7 +64,9 @@ impl Replayed {
 pub struct Replay {
     turn: Option<Turn>,
     slots: Vec<Slot>,
+    /// The bytes of the segment's entries.
     bytes: usize,
+    has_ended: bool,
     tools: HashMap<String, OpenTool>,
     plan: Option<Json>,
     states: States,
@@ -90,11 +93,13 @@ enum Slot {
 }
 
 impl Replay {
-    /// Takes the next entry, and gives out what came before it if that is finished.
+    /// Takes the next entry, and gives out the segment before it if it begins another.
     pub fn push(&mut self, entry: &Entry) -> Vec<Replayed> {
         let step = &entry.step;
-        let finished = if self.turn == Some(step.turn) && self.bytes < WINDOW { Vec::new() } else { self.take() };
+        let finished = if self.is_at_end() || self.turn != Some(step.turn) { self.take() } else { Vec::new() };
         self.turn = Some(step.turn);
+        self.has_ended = step.kind == StepKind::TurnEnded;
+        self.bytes += step.body.as_str().len();
         if step.audience != Audience::Client {
             return finished;
         }
@@ -118,6 +123,11 @@ impl Replay {
             | StepKind::ForkedFrom => {}
         }
         finished
+    }
+
+    /// Whether a segment ends with the entry that was pushed last.
+    pub fn is_at_end(&self) -> bool {
+        self.has_ended || self.bytes > SEGMENT
     }
 
     /// Gives out what is left, and the state updates that belong behind everything.
@@ -181,12 +191,11 @@ impl Replay {
             update.insert_str(*end, text);
             *end += text.len();
             *text_len += text.len();
-            self.bytes += text.len();
             return;
         }
         let (text_len, end) = (text.len(), offset_in(update.as_str(), text) + text.len());
         let id = id.into();
-        self.push_slot(Slot::Text { kind, id, update: update.as_str().to_owned(), text_len, end });
+        self.slots.push(Slot::Text { kind, id, update: update.as_str().to_owned(), text_len, end });
     }
 
     fn push_tool(&mut self, kind: UpdateKind, is_plain: bool, update: Json, extra: Option<&Json>) {
@@ -207,7 +216,7 @@ impl Replay {
         self.tools.insert(id.into_owned(), OpenTool { is_called: tool.is_called || begins, slot });
         if can_grow {
             let members = members.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-            self.push_slot(Slot::Tool { members });
+            self.slots.push(Slot::Tool { members });
         } else {
             self.push_whole(update, extra);
         }
@@ -220,37 +229,22 @@ impl Replay {
             if matches!(name, "sessionUpdate" | "toolCallId") || value == "null" {
                 continue;
             }
-            self.bytes += value.len();
             // Of members with one name, the last counts.
             match members.iter_mut().rev().find(|(known, _)| known == name) {
-                Some((_, old)) => {
-                    self.bytes -= old.len();
-                    value.clone_into(old);
-                }
+                Some((_, old)) => value.clone_into(old),
                 None => members.push((name.to_owned(), value.to_owned())),
             }
         }
     }
 
     fn push_whole(&mut self, update: Json, extra: Option<&Json>) {
-        self.push_slot(Slot::Whole { update, extra: extra.cloned() });
+        self.slots.push(Slot::Whole { update, extra: extra.cloned() });
     }
 
-    fn push_slot(&mut self, slot: Slot) {
-        self.bytes += match &slot {
-            Slot::Whole { update, extra } => {
-                update.as_str().len() + extra.as_ref().map_or(0, |extra| extra.as_str().len())
-            }
-            Slot::Text { update, .. } => update.len(),
-            Slot::Tool { members } => members.iter().map(|(name, value)| name.len() + value.len()).sum(),
-        };
-        self.slots.push(slot);
-    }
-
-    /// Ends the turn so far.
+    /// Ends the segment.
     fn take(&mut self) -> Vec<Replayed> {
         let turn = self.turn;
-        self.bytes = 0;
+        (self.bytes, self.has_ended) = (0, false);
         self.tools.clear();
         let plan = self.plan.take().map(|plan| Replayed::new(turn, plan.as_str(), None));
         let slots = self.slots.drain(..).map(|slot| match slot {

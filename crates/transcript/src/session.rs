@@ -8,12 +8,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::json::{Members, read_string};
+use crate::json::{Members, read_string, write_string};
 use crate::update::content_text;
 use crate::{
     Audience, Entry, EntryNumber, Json, MessageId, Step, StepKind, Timestamp, TranscriptError, Turn, TurnEnd,
     UpdateKind,
 };
+
+/// How many of a turn's latest messages are remembered.
+const RECENT_MESSAGES: usize = 8;
 
 /// The id of a session: ours, the only one that clients see.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -103,9 +106,9 @@ pub struct SessionFacts {
     /// How many messages it has: the user's and the agent's, not thoughts.
     #[serde(default)]
     pub messages: u32,
-    /// The agent's message that a further chunk with its id would continue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_message: Option<MessageId>,
+    /// The agent's latest messages of the turn: a further chunk with such an id is part of one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recent_messages: Vec<MessageId>,
     /// How many turns have begun.
     #[serde(default)]
     pub turns: u32,
@@ -164,7 +167,7 @@ impl Session {
             cost: None,
             meta: BTreeMap::new(),
             messages: 0,
-            last_message: None,
+            recent_messages: Vec::new(),
             turns: 0,
             running_since: None,
             has_errors: false,
@@ -185,12 +188,13 @@ impl Session {
         facts.cost = None;
         facts.meta.clear();
         facts.messages = 0;
-        facts.last_message = None;
+        facts.recent_messages.clear();
         facts.turns = 0;
         facts.running_since = None;
         facts.has_errors = false;
         facts.updated_at = facts.created_at;
         self.settings.usage = None;
+        self.settings.in_force = InForce::default();
     }
 
     /// Takes over what `entry` tells.
@@ -199,7 +203,7 @@ impl Session {
         match step.kind {
             StepKind::Prompt => {
                 self.facts.messages += 1;
-                self.facts.last_message = None;
+                self.facts.recent_messages.clear();
                 if let Turn::In(turn) = step.turn {
                     self.facts.turns = self.facts.turns.max(turn);
                 }
@@ -233,9 +237,14 @@ impl Session {
         match kind {
             UpdateKind::AgentMessageChunk => {
                 let id = step.chunk_message_id().map(|id| MessageId::new(id.into_owned()));
-                if id.is_none() || id != self.facts.last_message {
+                let recent = &mut self.facts.recent_messages;
+                if id.as_ref().is_none_or(|id| !recent.contains(id)) {
                     self.facts.messages += 1;
-                    self.facts.last_message = id;
+                    // Messages may take turns; how many at once, nobody knows, but it is not many.
+                    if recent.len() == RECENT_MESSAGES {
+                        recent.remove(0);
+                    }
+                    recent.extend(id);
                 }
             }
             UpdateKind::AvailableCommands => {
@@ -292,7 +301,6 @@ impl Session {
             Fact::Models(models) => self.settings.models = models,
             Fact::ConfigOptions(options) => self.settings.config_options = options,
             Fact::AvailableCommands(commands) => self.settings.available_commands = commands,
-            Fact::InForce(settings) => self.settings.in_force = settings,
             Fact::Archived(archived) => self.facts.archived = archived,
         }
     }
@@ -319,16 +327,14 @@ impl SessionFacts {
 }
 
 impl Step {
-    /// Whether [`Session::observe`] would change anything, if the agent's last message is `last_message`.
+    /// Whether [`Session::observe`] would change anything, given whether a message is a recent one.
     ///
     /// Says no to the many chunks that continue a message, so that recording them touches nothing but the record.
-    pub fn tells_facts(&self, last_message: Option<&str>) -> bool {
+    pub fn tells_facts(&self, is_recent: impl FnOnce(&str) -> bool) -> bool {
         match self.kind {
             StepKind::Prompt | StepKind::TurnEnded | StepKind::StateSet => true,
             StepKind::Update(_) if self.audience != Audience::Client => false,
-            StepKind::Update(UpdateKind::AgentMessageChunk) => {
-                last_message.is_none() || self.chunk_message_id().as_deref() != last_message
-            }
+            StepKind::Update(UpdateKind::AgentMessageChunk) => self.chunk_message_id().is_none_or(|id| !is_recent(&id)),
             StepKind::Update(update) => update.is_state(),
             StepKind::PermissionAsked | StepKind::PermissionAnswered | StepKind::Restored | StepKind::ForkedFrom => {
                 false
@@ -360,8 +366,6 @@ pub enum Fact {
     ConfigOptions(Option<Json>),
     /// See [`Settings::available_commands`].
     AvailableCommands(Option<Json>),
-    /// See [`Settings::in_force`].
-    InForce(InForce),
     /// A person put it away, or took it out again.
     Archived(bool),
 }
@@ -468,19 +472,17 @@ pub struct InForce {
 }
 
 impl InForce {
-    /// The body of a [`StepKind::StateSet`] step for a mode.
-    pub fn set_mode(mode: &str) -> Json {
-        Json::from_stored(format!("{{\"mode\":{}}}", crate::json::write_string(mode)))
-    }
-
-    /// The body of a [`StepKind::StateSet`] step for a model.
-    pub fn set_model(model: &str) -> Json {
-        Json::from_stored(format!("{{\"model\":{}}}", crate::json::write_string(model)))
-    }
-
-    /// The body of a [`StepKind::StateSet`] step for an option.
-    pub fn set_option(id: &str, value: &Json) -> Json {
-        Json::from_stored(format!("{{\"option\":{},\"value\":{value}}}", crate::json::write_string(id)))
+    /// The body of the [`StepKind::StateSet`] step that puts these settings in force. What is not set stays as it is.
+    ///
+    /// A session's settings follow from its entries alone: those it begins with are set by its first.
+    pub fn to_json(&self) -> Json {
+        let text = |name, value: &Option<String>| Some(format!("\"{name}\":{}", write_string(value.as_deref()?)));
+        let option = |(id, value): (&String, &Json)| format!("{}:{value}", write_string(id));
+        let options: Vec<String> = self.options.iter().map(option).collect();
+        let options = (!options.is_empty()).then(|| format!("\"options\":{{{}}}", options.join(",")));
+        let members: Vec<String> =
+            [text("mode", &self.mode), text("model", &self.model), options].into_iter().flatten().collect();
+        Json::from_stored(format!("{{{}}}", members.join(",")))
     }
 
     fn observe_set(&mut self, body: &Json) {
@@ -491,8 +493,9 @@ impl InForce {
         if let Some(model) = members.get_string("model") {
             self.model = Some(model.into_owned());
         }
-        if let (Some(id), Some(value)) = (members.get_string("option"), members.get("value")) {
-            self.options.insert(id.into_owned(), keep(value));
+        let options = members.get("options").and_then(Members::read);
+        for (id, value) in options.iter().flat_map(Members::iter) {
+            self.options.insert(id.to_owned(), keep(value));
         }
     }
 
@@ -603,6 +606,20 @@ mod tests {
         Step::prompt(at(millis), turn, MessageId::new("u"), blocks).unwrap()
     }
 
+    fn mode_set(mode: &str) -> Json {
+        InForce { mode: Some(mode.to_owned()), ..InForce::default() }.to_json()
+    }
+
+    #[test]
+    fn settings_in_force_come_back_from_their_body() {
+        let options = BTreeMap::from([("fast".to_owned(), Json::parse("true").unwrap())]);
+        let settings = InForce { mode: Some("a\"b".to_owned()), model: Some("m".to_owned()), options };
+        let mut read = InForce::default();
+        read.observe_set(&settings.to_json());
+        assert_eq!(read, settings);
+        assert_eq!(InForce::default().to_json().as_str(), "{}");
+    }
+
     #[test]
     fn prompts_and_turn_ends_move_the_time_and_nothing_else_does() {
         let mut session = session();
@@ -615,11 +632,7 @@ mod tests {
             (session.facts.updated_at, session.facts.running_since, session.facts.has_errors),
             (at(300), None, false)
         );
-        observe(
-            &mut session,
-            4,
-            Step::of_layer(at(900), Turn::After(1), LayerKind::StateSet, InForce::set_mode("ask")),
-        );
+        observe(&mut session, 4, Step::of_layer(at(900), Turn::After(1), LayerKind::StateSet, mode_set("ask")));
         assert_eq!((session.facts.updated_at, session.settings.in_force.mode.as_deref()), (at(300), Some("ask")));
     }
 
@@ -664,10 +677,10 @@ mod tests {
                 r#"{{"sessionUpdate":"agent_message_chunk","messageId":"{id}","content":{{"type":"text","text":"x"}}}}"#
             ))
         };
-        for (number, id) in [(2, "a"), (3, "a"), (4, "b")] {
+        for (number, id) in [(2, "a"), (3, "a"), (4, "b"), (5, "a")] {
             let step = chunk(id);
-            let last = session.facts.last_message.as_ref().map(MessageId::as_str);
-            assert_eq!(step.tells_facts(last), number != 3);
+            let is_recent = |id: &str| session.facts.recent_messages.contains(&MessageId::new(id));
+            assert_eq!(step.tells_facts(is_recent), number != 3 && number != 5, "{number}");
             observe(&mut session, number, step);
         }
         assert_eq!(session.facts.messages, 3);
@@ -683,7 +696,8 @@ mod tests {
             update(&format!(r#"{{"sessionUpdate":"config_option_update","configOptions":{options}}}"#)),
         );
         observe(&mut session, 2, update(r#"{"sessionUpdate":"current_mode_update","modeId":"code"}"#));
-        let set = InForce::set_option("model", &Json::parse("\"m3\"").unwrap());
+        let model = BTreeMap::from([("model".to_owned(), Json::parse("\"m3\"").unwrap())]);
+        let set = InForce { options: model, ..InForce::default() }.to_json();
         observe(&mut session, 3, Step::of_layer(at(1), Turn::After(0), LayerKind::StateSet, set));
         assert_eq!(session.settings.config_options.as_ref().map(Json::as_str), Some(options));
         assert_eq!(session.settings.in_force.mode.as_deref(), Some("code"));

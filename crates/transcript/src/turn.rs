@@ -79,7 +79,9 @@ fn open_tool_calls<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<String> 
         let Some(id) = members.get_some("toolCallId") else { continue };
         match members.get_some("status") {
             Some(status) => is_open.insert(id.to_owned(), !matches!(status, "\"completed\"" | "\"failed\"")),
-            None => is_open.entry(id.to_owned()).or_insert(true).then_some(true),
+            // An update without a status leaves it as it was, also in a call of an earlier turn.
+            None if kind == StepKind::Update(UpdateKind::ToolCall) => is_open.insert(id.to_owned(), true),
+            None => None,
         };
     }
     is_open.into_iter().filter(|(_, open)| *open).map(|(id, _)| id).collect()
@@ -149,6 +151,18 @@ mod tests {
             )
         };
         assert_eq!(bodies, [failed("busy").as_str(), &failed("silent"), r#"{"interrupted":true}"#]);
+    }
+
+    #[test]
+    fn a_call_of_an_earlier_turn_is_left_alone() {
+        let steps = vec![
+            prompt(1),
+            update(1, r#"{"sessionUpdate":"tool_call","toolCallId":"t","title":"a","status":"completed"}"#),
+            Step::turn_ended(Timestamp::from_millis(0), 1, &TurnEnd::Interrupted),
+            prompt(2),
+            update(2, r#"{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"b"}"#),
+        ];
+        assert_eq!(interrupt(&entries(steps), Timestamp::from_millis(5)).len(), 1);
     }
 
     #[test]

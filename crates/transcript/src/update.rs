@@ -198,17 +198,18 @@ pub fn content_text(content: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// `update` with `id` as its `messageId`, in place of `null` or behind its other members.
+/// `update` with `id` as its `messageId`, in place of `null` or behind its other members. One that has its own keeps it.
 pub fn with_message_id(update: &Json, id: &MessageId) -> Json {
     let text = update.as_str();
     let id = write_string(id.as_str());
-    let null = update.members().and_then(|members| members.get("messageId")).filter(|value| *value == "null");
-    let spliced = if let Some(null) = null {
-        let at = offset_in(text, null);
-        format!("{}{id}{}", &text[..at], &text[at + null.len()..])
-    } else {
+    let spliced = match update.members().and_then(|members| members.get("messageId")) {
         // An update has at least its `sessionUpdate`, so a comma is always right.
-        format!("{},\"messageId\":{id}}}", &text[..text.len() - 1])
+        None => format!("{},\"messageId\":{id}}}", &text[..text.len() - 1]),
+        Some(null) if null == "null" => {
+            let at = offset_in(text, null);
+            format!("{}{id}{}", &text[..at], &text[at + null.len()..])
+        }
+        Some(_) => return update.clone(),
     };
     Json::from_stored(spliced)
 }

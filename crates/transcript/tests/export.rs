@@ -27,7 +27,7 @@ fn entries() -> Vec<Entry> {
         Step::of_layer(at, Turn::In(1), LayerKind::PermissionAsked, json(r#"{"options":[]}"#)),
         Step::of_layer(at, Turn::In(1), LayerKind::PermissionAnswered, json(r#"{"outcome":"cancelled"}"#)),
         Step::turn_ended(at, 1, &TurnEnd::Stopped { reason: "end_turn".to_owned() }),
-        Step::of_layer(at, Turn::After(1), LayerKind::StateSet, InForce::set_mode("ask")),
+        Step::of_layer(at, Turn::After(1), LayerKind::StateSet, InForce::default().to_json()),
     ];
     (1..).zip(steps).map(|(number, step)| Entry { number: EntryNumber::new(number), step }).collect()
 }
@@ -82,6 +82,11 @@ fn a_damaged_line_is_named_by_its_number() {
     lines.extend(file.split_inclusive(|byte| *byte == b'\n'));
     let torn = [lines[0], lines[1], b"{\"number\":2,\"at\"\n"].concat();
     assert!(matches!(read(&torn), Err(ReadError::Content(TranscriptError::BadLine { line: 3, .. }))));
+    for turn in ["\"turn\":0", "\"afterTurn\":1"] {
+        let line = String::from_utf8(lines[1].to_vec()).unwrap().replace("\"turn\":1", turn);
+        let nowhere = [lines[0], line.as_bytes()].concat();
+        assert!(matches!(read(&nowhere), Err(ReadError::Content(TranscriptError::BadLine { line: 2, .. }))), "{turn}");
+    }
     let missing = [lines[0], lines[1], lines[3]].concat();
     assert!(matches!(
         read(&missing),

@@ -193,11 +193,7 @@ fn without_entries(told: &Session) -> Session {
 /// The facts that entries tell, but others may have told since: the latest word on them is the header's.
 fn facts_to_restore(told: &Session) -> Vec<Fact> {
     let settings = told.settings.clone();
-    vec![
-        Fact::ConfigOptions(settings.config_options),
-        Fact::AvailableCommands(settings.available_commands),
-        Fact::InForce(settings.in_force),
-    ]
+    vec![Fact::ConfigOptions(settings.config_options), Fact::AvailableCommands(settings.available_commands)]
 }
 
 /// Appends the entries from `begin` on, and tells the facts that are not in them.

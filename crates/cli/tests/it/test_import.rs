@@ -3,7 +3,7 @@
 use std::fs;
 
 use rejoin_store::{Owner, SessionStore, now};
-use rejoin_transcript::{Fact, InForce, Json, SessionId};
+use rejoin_transcript::{Fact, Json, SessionId};
 
 use crate::world::{SAMPLE, SAMPLE_ID, Transcript, World};
 
@@ -281,7 +281,6 @@ async fn an_import_gives_back_the_same_session() {
     let (source, fork) = (SessionId::parse("source").unwrap(), SessionId::parse("fork").unwrap());
     let store = from.store();
     let json = |text: &str| Some(Json::parse(text).unwrap());
-    let in_force = InForce { mode: Some("code".to_owned()), model: Some("big".to_owned()), ..InForce::default() };
     let facts = vec![
         Fact::ManualTitle(Some("Mine".to_owned())),
         Fact::AdditionalDirectories(vec!["/lib".to_owned()]),
@@ -289,7 +288,6 @@ async fn an_import_gives_back_the_same_session() {
         Fact::Models(json(r#"{"currentModelId":"big","availableModels":[]}"#)),
         Fact::ConfigOptions(json("[]")),
         Fact::AvailableCommands(None),
-        Fact::InForce(in_force),
         Fact::Archived(true),
     ];
     store.fork(&source, store.head(&source).await.unwrap(), fork.clone(), now(), facts).await.unwrap();

@@ -9,7 +9,7 @@ CREATE TABLE meta (
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 
-INSERT INTO meta (key, value) VALUES ('flushes', 0);
+INSERT INTO meta (key, value) VALUES ('flushes', 0), ('scrub_due', 0);
 
 CREATE TABLE log (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -32,13 +32,15 @@ CREATE TABLE session (
     created_at INTEGER NOT NULL, -- milliseconds since 1970, as all times
     updated_at INTEGER NOT NULL,
     running_since INTEGER,       -- the entry that began the running turn
-    last_message TEXT,           -- the message that a chunk would continue
+    recent_messages TEXT NOT NULL, -- JSON of the ids of messages that a chunk may continue
     token INTEGER NOT NULL,      -- of the lease; grows with each holder
     holder TEXT,                 -- JSON of the process that holds the lease
     held_since INTEGER,
     held_until INTEGER,
     facts TEXT NOT NULL,         -- JSON of SessionFacts
-    settings TEXT NOT NULL       -- JSON of Settings
+    facts_checksum INTEGER NOT NULL,
+    settings TEXT NOT NULL,      -- JSON of Settings
+    settings_checksum INTEGER NOT NULL
 );
 
 CREATE INDEX session_by_time ON session (owner, shelf, updated_at DESC, log DESC);
@@ -85,10 +87,11 @@ CREATE TABLE replay (
 );
 
 CREATE TABLE passage (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice: the index may know an old one
     log INTEGER NOT NULL REFERENCES log (id),
     first INTEGER NOT NULL,  -- the entries that its text is in; 0 for the session's title
     last INTEGER NOT NULL,
+    at INTEGER NOT NULL,     -- when it was last added to
     text TEXT                -- the title as indexed; other text is in the entries
 );
 

@@ -3,12 +3,12 @@
 //! A chunk that continues a message touches one row of `entry` and nothing else: whether the writer may write and
 //! where the session stands is read, not written.
 
+use rejoin_transcript::json::write_string;
 use rejoin_transcript::{Entry, EntryNumber, Fact, SessionId, Step, StepKind};
 use rusqlite::Row;
 
 use super::database::Db;
-use super::read;
-use super::rows::{Log, find_session, insert_entry, not_found, update_session};
+use super::rows::{Log, ReadyStep, find_session, insert_entry, not_found, update_session};
 use crate::{Lease, StoreError};
 
 /// Whether these steps end a turn, so that it can be sealed.
@@ -20,15 +20,17 @@ pub(super) fn ends_turn(steps: &[Step]) -> bool {
 struct Standing {
     log: Log,
     token: u64,
-    last_message: Option<String>,
+    /// JSON of the ids of messages that a chunk may continue.
+    recent_messages: String,
     is_pending: bool,
+    head: EntryNumber,
 }
 
 pub(super) fn append(
     db: &Db<'_>,
     lease: &Lease,
     after: EntryNumber,
-    steps: Vec<Step>,
+    steps: Vec<ReadyStep>,
     facts: Vec<Fact>,
 ) -> Result<(Log, EntryNumber), StoreError> {
     let standing = find_standing(db, &lease.session)?;
@@ -36,31 +38,22 @@ pub(super) fn append(
     if standing.token != lease.token {
         return Err(StoreError::LeaseLost { session: lease.session.clone() });
     }
-    let head = read::head(db, log)?;
-    if head != after {
-        return Err(StoreError::Conflict { session: lease.session.clone(), expected: after, actual: head });
+    if standing.head != after {
+        return Err(StoreError::Conflict { session: lease.session.clone(), expected: after, actual: standing.head });
     }
-    let last_message = standing.last_message.as_deref();
-    let tells = |step: &Step| step.tells_facts(last_message);
-    let changes_facts = !facts.is_empty() || steps.iter().any(tells);
+    let is_recent = |id: &str| standing.recent_messages.contains(&write_string(id));
+    let changes_facts = !facts.is_empty() || steps.iter().any(|ready| ready.step.tells_facts(is_recent));
     let mut entries = Vec::new();
     let mut number = after;
-    for step in steps {
+    for ready in steps {
         number = number.next();
-        insert_entry(db, log, number, &step)?;
+        insert_entry(db, log, number, &ready)?;
         if changes_facts {
-            entries.push(Entry { number, step });
+            entries.push(Entry { number, step: ready.step });
         }
     }
     if changes_facts {
-        let (_, mut session) = find_session(db, &lease.session)?;
-        for entry in &entries {
-            session.observe(entry);
-        }
-        for fact in facts {
-            session.apply(fact);
-        }
-        update_session(db, log, &session)?;
+        change_session(db, &lease.session, &entries, facts)?;
     }
     if !standing.is_pending {
         mark_pending(db, log)?;
@@ -69,13 +62,23 @@ pub(super) fn append(
 }
 
 pub(super) fn tell(db: &Db<'_>, session: &SessionId, facts: Vec<Fact>) -> Result<(), StoreError> {
-    let (log, mut session) = find_session(db, session)?;
+    let log = change_session(db, session, &[], facts)?;
+    // The title may be another one.
+    mark_pending(db, log)
+}
+
+/// Tells a session what `entries` tell, and `facts`.
+fn change_session(db: &Db<'_>, session: &SessionId, entries: &[Entry], facts: Vec<Fact>) -> Result<Log, StoreError> {
+    let (log, before) = find_session(db, session)?;
+    let mut session = before.clone();
+    for entry in entries {
+        session.observe(entry);
+    }
     for fact in facts {
         session.apply(fact);
     }
-    update_session(db, log, &session)?;
-    // The title may be another one.
-    mark_pending(db, log)
+    update_session(db, log, &before, &session)?;
+    Ok(log)
 }
 
 /// Notes that there is something to be projected.
@@ -86,9 +89,18 @@ pub(super) fn mark_pending(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
 
 fn find_standing(db: &Db<'_>, session: &SessionId) -> Result<Standing, StoreError> {
     let read = |row: &Row<'_>| {
-        Ok(Standing { log: Log(row.get(0)?), token: row.get(1)?, last_message: row.get(2)?, is_pending: row.get(3)? })
+        Ok(Standing {
+            log: Log(row.get(0)?),
+            token: row.get(1)?,
+            recent_messages: row.get(2)?,
+            is_pending: row.get(3)?,
+            head: EntryNumber::new(row.get(4)?),
+        })
     };
-    let sql = "SELECT session.log, session.token, session.last_message, log.pending
+    // One statement, since this is done for every chunk. The rows of a log's entries are `log << 32 | number`.
+    let sql = "SELECT session.log, session.token, session.recent_messages, log.pending,
+               coalesce((SELECT entry.id & 0xffffffff FROM entry WHERE entry.id > session.log << 32
+                         AND entry.id <= session.log << 32 | 0xffffffff ORDER BY entry.id DESC LIMIT 1), log.parent_upto)
                FROM session JOIN log ON log.id = session.log WHERE session.id = ?1";
     db.query_one(sql, [session.as_str()], read)?.ok_or_else(|| not_found(session))
 }

@@ -1,5 +1,7 @@
 //! Big content, kept once under its address, and freed when no log uses it any more.
 
+use std::sync::Arc;
+
 use rejoin_transcript::Json;
 use rusqlite::params;
 
@@ -12,9 +14,8 @@ use crate::cut::{Address, address, join};
 const LEVEL: i32 = 1;
 
 /// Compresses `text`.
-pub(super) fn pack(db: &Db<'_>, text: &str) -> Result<Vec<u8>, StoreError> {
-    zstd::bulk::compress(text.as_bytes(), LEVEL)
-        .map_err(|error| db.damaged(format!("{} bytes can't be compressed: {error}", text.len())))
+pub(super) fn pack(text: &str) -> Result<Vec<u8>, StoreError> {
+    zstd::bulk::compress(text.as_bytes(), LEVEL).map_err(|source| StoreError::Compression { source: Arc::new(source) })
 }
 
 /// Reads what [`pack`] wrote; `None` if it is damaged.
@@ -22,10 +23,11 @@ pub(super) fn unpack(packed: &[u8]) -> Option<String> {
     String::from_utf8(zstd::stream::decode_all(packed).ok()?).ok()
 }
 
-/// Keeps `content` for `log`.
-pub(super) fn keep(db: &Db<'_>, log: Log, address: &Address, content: &str) -> Result<(), StoreError> {
-    if db.query_one("SELECT 1 FROM content WHERE address = ?1", [address], |_| Ok(()))?.is_none() {
-        db.execute("INSERT INTO content (address, packed) VALUES (?1, ?2)", params![address, pack(db, content)?])?;
+/// Keeps the content `packed` for `log`.
+pub(super) fn keep(db: &Db<'_>, log: Log, address: &Address, packed: &[u8]) -> Result<(), StoreError> {
+    // What is there may be damaged; then this makes it whole again.
+    if find(db, address)?.is_none() {
+        db.execute("INSERT OR REPLACE INTO content (address, packed) VALUES (?1, ?2)", params![address, packed])?;
     }
     use_in(db, log, address)
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior, ffi};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use rustix::fs::Access;
 use tokio::sync::Semaphore;
 
@@ -35,6 +36,15 @@ const MIGRATIONS: [Migration; 1] =
 
 #[expect(clippy::cast_possible_truncation, reason = "there are a handful of migrations")]
 const NEWEST: u32 = MIGRATIONS.len() as u32;
+
+/// How long a connection waits for other processes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// As long as a person would.
+    Usual,
+    /// Not at all.
+    None,
+}
 
 /// A connection, and what is needed to say what went wrong on it.
 pub(super) struct Db<'a> {
@@ -97,8 +107,26 @@ impl Database {
             None => connect(self.path(), OpenFlags::SQLITE_OPEN_READ_ONLY)
                 .map_err(|source| store_error(self.path(), source))?,
         };
-        let done = work(&self.on(&reader));
-        self.idle_readers().push(reader);
+        let done = self.snapshot(&reader, work);
+        if reader.is_autocommit() {
+            self.idle_readers().push(reader);
+        }
+        done
+    }
+
+    /// Runs `work` so that it sees the file as it is at one moment.
+    fn snapshot<T>(
+        &self,
+        reader: &Connection,
+        work: impl FnOnce(&Db<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let db = self.on(reader);
+        db.execute("BEGIN", [])?;
+        let done = work(&db);
+        if db.execute("COMMIT", []).is_err() {
+            // Nothing was written, so it does not matter how it ends.
+            let _ = db.execute("ROLLBACK", []);
+        }
         done
     }
 
@@ -123,6 +151,23 @@ impl Database {
             return Ok(());
         }
         Err(StoreError::NewerSchema { path: self.path().to_owned(), found, known: NEWEST })
+    }
+
+    /// Sets how long a connection waits for other processes.
+    pub(super) fn set_patience(&self, connection: &Connection, patience: Patience) -> Result<(), StoreError> {
+        let timeout = match patience {
+            Patience::Usual => PATIENCE,
+            Patience::None => Duration::ZERO,
+        };
+        connection.busy_timeout(timeout).map_err(|source| store_error(self.path(), source))
+    }
+
+    /// Whether something that was deleted may still be in the files.
+    pub(super) fn is_scrub_due(&self, connection: &Connection) -> Result<bool, StoreError> {
+        let due = self
+            .on(connection)
+            .query_one("SELECT value FROM meta WHERE key = 'scrub_due'", [], |row| row.get::<_, String>(0))?;
+        Ok(due.is_some_and(|due| due != "0"))
     }
 
     fn idle_readers(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
@@ -226,6 +271,8 @@ fn make_private(path: &Path) -> std::io::Result<()> {
 fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(PATIENCE)?;
+    // Else statements are prepared again whenever their parameters change, to look at the values.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "cache_size", -8_192)?;
@@ -235,8 +282,9 @@ fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
 /// Sets the connection to write with up, and brings the schema up to date.
 fn set_up(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let error = |source| store_error(path, source);
-    let (application, found) = identify(connection).map_err(error)?;
-    let is_new = application == 0 && found == 0 && is_empty(connection).map_err(error)?;
+    let Identity { application, schema: found, is_empty } =
+        patiently(|| identify_at_once(connection)).map_err(error)?;
+    let is_new = application == 0 && found == 0 && is_empty;
     if !is_new && application != APPLICATION_ID {
         return Err(StoreError::NotAStore { path: path.to_owned() });
     }
@@ -267,7 +315,7 @@ fn set_up(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
 fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Exclusive)?;
     // Another process may have been first.
-    let (_, found) = identify(&transaction)?;
+    let found = identify(&transaction)?.schema;
     for (number, migration) in (1..).zip(&MIGRATIONS).skip(found as usize) {
         transaction.execute_batch(migration.sql)?;
         transaction.execute(
@@ -284,14 +332,26 @@ fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// The file's application id and schema.
-fn identify(connection: &Connection) -> rusqlite::Result<(i32, u32)> {
-    let pragma = |name| patiently(|| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0)));
-    Ok((pragma("application_id")?, u32::try_from(pragma("user_version")?).unwrap_or(u32::MAX)))
+/// What the file says of itself.
+struct Identity {
+    application: i32,
+    schema: u32,
+    is_empty: bool,
 }
 
-fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
-    connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))
+/// Reads the identity as it is at one moment: another process may be making the store.
+fn identify_at_once(connection: &mut Connection) -> rusqlite::Result<Identity> {
+    let transaction = connection.transaction()?;
+    let identity = identify(&transaction)?;
+    transaction.commit()?;
+    Ok(identity)
+}
+
+fn identify(connection: &Connection) -> rusqlite::Result<Identity> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    let is_empty = connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
+    let schema = u32::try_from(pragma("user_version")?).unwrap_or(u32::MAX);
+    Ok(Identity { application: pragma("application_id")?, schema, is_empty })
 }
 
 fn oldest_fit(connection: &Connection) -> rusqlite::Result<u32> {
@@ -343,7 +403,7 @@ fn is_unreadable_text(error: &rusqlite::Error) -> bool {
             | rusqlite::Error::IntegralValueOutOfRange(..)
             | rusqlite::Error::InvalidColumnType(..)
             | rusqlite::Error::Utf8Error(..)
-    ) || error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_CORRUPT_VTAB)
+    )
 }
 
 fn is_disk_full(path: &Path) -> bool {

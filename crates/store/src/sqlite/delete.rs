@@ -2,23 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use rejoin_transcript::{EntryNumber, SessionId, Shelf, Timestamp};
+use rejoin_transcript::{EntryNumber, SessionFacts, SessionId, Shelf, Timestamp};
 use rusqlite::{Row, params};
 
 use super::append::mark_pending;
 use super::content;
 use super::database::Db;
 use super::fork::children;
-use super::leases::check_free;
+use super::leases::check_idle;
 use super::projector::{forget_passages, forget_title};
 use super::rows::{Log, find_log, read_facts};
 use crate::cut::{Address, read_holes};
-use crate::report::Candidate;
-use crate::{Owner, Pruned, Retention, StoreError};
+use crate::{Pruned, Retention, StoreError};
 
 pub(super) fn delete(db: &Db<'_>, session: &SessionId, now: Timestamp) -> Result<(), StoreError> {
-    check_free(db, session, &Owner::this_process(), now)?;
+    check_idle(db, session, now)?;
     let log = find_log(db, session)?;
+    // Should the files not be scrubbed after this, they will be another time.
+    db.execute("UPDATE meta SET value = 1 WHERE key = 'scrub_due'", [])?;
     forget_title(db, log)?;
     db.execute("DELETE FROM session WHERE log = ?1", [log.0])?;
     free(db, log)
@@ -81,15 +82,22 @@ fn used_contents(db: &Db<'_>, log: Log) -> Result<Vec<Address>, StoreError> {
 
 /// The sessions that `retention` does not keep, the least recently used first.
 pub(super) fn to_prune(db: &Db<'_>, retention: &Retention, now: Timestamp) -> Result<Vec<Pruned>, StoreError> {
-    let sql = "SELECT log, facts FROM session WHERE shelf IN (?1, ?2) ORDER BY updated_at DESC, log DESC";
+    let sql = "SELECT log FROM session WHERE shelf IN (?1, ?2) ORDER BY updated_at DESC, log DESC";
     let shelves = params![Shelf::Listed.code(), Shelf::Archived.code()];
-    let rows = db.query_all(sql, shelves, |row| Ok((Log(row.get(0)?), row.get::<_, String>(1)?)))?;
-    let candidates = rows.into_iter().map(|(log, facts)| {
-        let facts = read_facts(db, &facts)?;
-        let is_running = check_free(db, &facts.session_id, &Owner::this_process(), now).is_err();
-        Ok(Candidate { bytes: own_bytes(db, log)?, is_running, facts })
-    });
-    retention.choose(candidates, now)
+    let logs = db.query_all(sql, shelves, |row| row.get(0).map(Log))?;
+    let candidates = logs.into_iter().filter_map(|log| candidate(db, log, now).transpose());
+    retention.choose(candidates, |facts| own_bytes(db, find_log(db, &facts.session_id)?), now)
+}
+
+/// The session of `log`, and whether a turn of it is running. What is damaged is left for a person to look at.
+fn candidate(db: &Db<'_>, log: Log, now: Timestamp) -> Result<Option<(SessionFacts, bool)>, StoreError> {
+    let read = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get(1)?));
+    let found = db.query_one("SELECT facts, facts_checksum FROM session WHERE log = ?1", [log.0], read)?;
+    let facts = found.and_then(|(facts, checksum)| read_facts(&facts, checksum));
+    Ok(facts.map(|facts| {
+        let is_running = check_idle(db, &facts.session_id, now).is_err();
+        (facts, is_running)
+    }))
 }
 
 /// The bytes of a log's own entries and of the big content they use.

@@ -5,7 +5,7 @@ use rejoin_transcript::{EntryNumber, Fact, Session, SessionId, Timestamp};
 use super::append::mark_pending;
 use super::database::Db;
 use super::read::{self, Stretch};
-use super::rows::{Log, find_session, insert_entry, insert_session_in};
+use super::rows::{Log, ReadyStep, find_session, insert_entry, insert_session_in};
 use crate::StoreError;
 use crate::fork::become_fork;
 
@@ -32,14 +32,18 @@ pub(super) fn fork(
     facts: Vec<Fact>,
 ) -> Result<Session, StoreError> {
     let (log, session) = find_session(db, source)?;
-    let mut session = known.unwrap_or(session);
     let last = read::head(db, log)?;
     if at > last {
         return Err(StoreError::NoSuchEntry { session: source.clone(), at, last });
     }
-    let first = become_fork(&mut session, fork, at, now, facts);
-    // The log that holds the fork point, so that the fork depends on no more than it needs.
     let stretches = read::stretches(db, log)?;
+    let has_gone_on = known.is_none() && at < last;
+    let mut session = known.unwrap_or(session);
+    if has_gone_on {
+        observe_anew(db, &mut session, &stretches, at)?;
+    }
+    let first = ReadyStep::new(become_fork(&mut session, fork, at, now, facts))?;
+    // The log that holds the fork point, so that the fork depends on no more than it needs.
     let parent = stretches.iter().find(|stretch| at <= stretch.upto && at > stretch.after).map(|stretch| stretch.log);
     let own = insert_session_in(db, &session, parent, at)?;
     insert_entry(db, own, at.next(), &first)?;

@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 use super::database::Db;
 use super::read;
 use super::rows::{Log, not_found};
-use crate::lease::{Held, may_take_over};
+use crate::lease::{Held, is_busy, may_take_over};
 use crate::{LEASE_MILLIS, Lease, Owner, StoreError};
 
 /// A session's lease, and whether a turn is running.
@@ -39,25 +39,35 @@ pub(super) fn renew(db: &Db<'_>, lease: &Lease, now: Timestamp) -> Result<(), St
 
 pub(super) fn release(db: &Db<'_>, lease: &Lease) -> Result<(), StoreError> {
     db.execute(
-        "UPDATE session SET holder = NULL, held_since = NULL, held_until = NULL WHERE id = ?1 AND token = ?2",
+        // Whoever gave the right back can't use it any more.
+        "UPDATE session SET token = token + 1, holder = NULL, held_since = NULL, held_until = NULL
+         WHERE id = ?1 AND token = ?2",
         params![lease.session.as_str(), lease.token],
     )?;
     Ok(())
 }
 
-/// Fails while another, living owner runs a turn of `session`.
-pub(super) fn check_free(db: &Db<'_>, session: &SessionId, owner: &Owner, now: Timestamp) -> Result<(), StoreError> {
-    free_to_take(db, session, owner, now).map(|_| ())
+/// Fails while a living owner, be it this process, runs a turn of `session`.
+pub(super) fn check_idle(db: &Db<'_>, session: &SessionId, now: Timestamp) -> Result<(), StoreError> {
+    let standing = find_standing(db, session)?;
+    match &standing.held {
+        Some(held) if is_busy(Some(held), now, standing.running_since.is_some()) => Err(in_use(session, held)),
+        _ => Ok(()),
+    }
 }
 
 fn free_to_take(db: &Db<'_>, session: &SessionId, owner: &Owner, now: Timestamp) -> Result<Standing, StoreError> {
     let standing = find_standing(db, session)?;
     match &standing.held {
         Some(held) if !may_take_over(Some(held), owner, now, standing.running_since.is_some()) => {
-            Err(StoreError::InUse { session: session.clone(), owner: Box::new(held.owner.clone()), since: held.since })
+            Err(in_use(session, held))
         }
         _ => Ok(standing),
     }
+}
+
+fn in_use(session: &SessionId, held: &Held) -> StoreError {
+    StoreError::InUse { session: session.clone(), owner: Box::new(held.owner.clone()), since: held.since }
 }
 
 fn find_standing(db: &Db<'_>, session: &SessionId) -> Result<Standing, StoreError> {

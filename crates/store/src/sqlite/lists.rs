@@ -27,7 +27,7 @@ pub(super) fn list(
     found.truncate(limit);
     let last = found.last().map(|(place, _)| *place).filter(|_| has_more);
     let next = last.map(|place| write_cursor(place, filter, db.id(), now));
-    Ok(Page { sessions: found.into_iter().map(|(_, facts)| facts).collect(), next })
+    Ok(Page { sessions: found.into_iter().filter_map(|(_, facts)| facts).collect(), next })
 }
 
 fn list_shelf(
@@ -36,26 +36,26 @@ fn list_shelf(
     shelf: Shelf,
     from: Option<Place>,
     limit: usize,
-) -> Result<Vec<(Place, SessionFacts)>, StoreError> {
+) -> Result<Vec<(Place, Option<SessionFacts>)>, StoreError> {
     // Each filter has its own index, so each has its own query.
     let sql = match (&filter.cwd, &filter.agent) {
         (None, None) => {
-            "SELECT log, updated_at, facts FROM session INDEXED BY session_by_time
+            "SELECT log, updated_at, facts, facts_checksum FROM session INDEXED BY session_by_time
              WHERE owner = :owner AND shelf = :shelf AND (:cwd IS NULL AND :agent IS NULL)
              AND (updated_at, log) < (:updated_at, :log) ORDER BY updated_at DESC, log DESC LIMIT :limit"
         }
         (Some(_), None) => {
-            "SELECT log, updated_at, facts FROM session INDEXED BY session_by_cwd
+            "SELECT log, updated_at, facts, facts_checksum FROM session INDEXED BY session_by_cwd
              WHERE owner = :owner AND shelf = :shelf AND cwd = :cwd AND (:agent IS NULL)
              AND (updated_at, log) < (:updated_at, :log) ORDER BY updated_at DESC, log DESC LIMIT :limit"
         }
         (None, Some(_)) => {
-            "SELECT log, updated_at, facts FROM session INDEXED BY session_by_agent
+            "SELECT log, updated_at, facts, facts_checksum FROM session INDEXED BY session_by_agent
              WHERE owner = :owner AND shelf = :shelf AND agent = :agent AND (:cwd IS NULL)
              AND (updated_at, log) < (:updated_at, :log) ORDER BY updated_at DESC, log DESC LIMIT :limit"
         }
         (Some(_), Some(_)) => {
-            "SELECT log, updated_at, facts FROM session INDEXED BY session_by_cwd_and_agent
+            "SELECT log, updated_at, facts, facts_checksum FROM session INDEXED BY session_by_cwd_and_agent
              WHERE owner = :owner AND shelf = :shelf AND cwd = :cwd AND agent = :agent
              AND (updated_at, log) < (:updated_at, :log) ORDER BY updated_at DESC, log DESC LIMIT :limit"
         }
@@ -72,10 +72,11 @@ fn list_shelf(
     };
     let read = |row: &Row<'_>| {
         let place = Place { row: row.get(0)?, updated_at: Timestamp::from_millis(row.get(1)?) };
-        Ok((place, row.get::<_, String>(2)?))
+        Ok((place, row.get::<_, String>(2)?, row.get::<_, u32>(3)?))
     };
     let rows = db.query_all(sql, params, read)?;
-    rows.into_iter().map(|(place, facts)| Ok((place, read_facts(db, &facts)?))).collect()
+    // A damaged session must not hide the others; `verify` names it.
+    Ok(rows.into_iter().map(|(place, facts, checksum)| (place, read_facts(&facts, checksum))).collect())
 }
 
 pub(super) fn resolve(db: &Db<'_>, owner: &str, prefix: &str) -> Result<SessionId, StoreError> {
@@ -90,7 +91,8 @@ pub(super) fn resolve(db: &Db<'_>, owner: &str, prefix: &str) -> Result<SessionI
         return Err(not_found());
     }
     let beyond = format!("{prefix}\u{10ffff}");
-    let sql = "SELECT min(id), count(*) FROM session WHERE id >= ?1 AND id < ?2 AND owner = ?3";
+    // The plus keeps SQLite from going through all sessions of the owner.
+    let sql = "SELECT min(id), count(*) FROM session WHERE id >= ?1 AND id < ?2 AND +owner = ?3";
     let read = |row: &Row<'_>| Ok((row.get::<_, Option<String>>(0)?, row.get(1)?));
     match db.query_one(sql, params![prefix, beyond, owner], read)? {
         Some((Some(id), 1)) => parse(id),

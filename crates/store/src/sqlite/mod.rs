@@ -20,6 +20,7 @@ mod verify;
 mod writer;
 
 use std::path::Path;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use rejoin_transcript::{Entry, EntryNumber, Fact, Session, SessionId, Step, Timestamp};
@@ -30,6 +31,7 @@ use crate::{
 };
 use database::Database;
 use projector::Projector;
+use rows::ReadyStep;
 use writer::{Scrub, Writer};
 
 /// Sessions in a SQLite file.
@@ -46,7 +48,11 @@ impl SqliteStore {
     /// The file can be read and written by its owner alone.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let (database, connection) = Database::open(path.as_ref())?;
+        let is_scrub_due = database.is_scrub_due(&connection)?;
         let writer = Writer::start(database.clone(), connection);
+        if is_scrub_due {
+            writer.scrub_soon();
+        }
         let projector = Projector::start(database.clone(), writer.handle());
         Ok(Self { projector, writer, database })
     }
@@ -62,9 +68,38 @@ impl SqliteStore {
         }
     }
 
+    /// Removes what was deleted from the files, as soon as nobody reads.
+    ///
+    /// The sessions are gone by then. Should the files not be scrubbed now, they will be at the next delete or opening.
+    async fn scrub(&self, scrub: Scrub) {
+        const TRIES: u32 = 100;
+        const PAUSE: Duration = Duration::from_millis(50);
+        for _ in 0..TRIES {
+            match self.writer.scrub(scrub).await {
+                Ok(()) => return,
+                Err(StoreError::Locked { .. }) => {}
+                Err(error) => return tracing::warn!(%error, "what was deleted could not be removed from the files yet"),
+            }
+            if tokio::task::spawn_blocking(|| std::thread::sleep(PAUSE)).await.is_err() {
+                return;
+            }
+        }
+        tracing::warn!("what was deleted could not be removed from the files yet: someone reads them");
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         self.database.path()
+    }
+}
+
+/// Makes steps ready to be written. What is big is compressed on a thread where that may take its time.
+async fn make_ready(steps: Vec<Step>) -> Result<Vec<ReadyStep>, StoreError> {
+    let make = |steps: Vec<Step>| steps.into_iter().map(ReadyStep::new).collect();
+    if steps.iter().any(ReadyStep::is_big) {
+        tokio::task::spawn_blocking(move || make(steps)).await.map_err(|_| StoreError::Closed)?
+    } else {
+        make(steps)
     }
 }
 
@@ -113,6 +148,7 @@ impl SessionStore for SqliteStore {
     ) -> Result<EntryNumber, StoreError> {
         let lease = lease.clone();
         let ends_turn = append::ends_turn(&steps);
+        let steps = make_ready(steps).await?;
         let (log, last) = self.writer.write(move |db| append::append(db, &lease, after, steps, facts)).await?;
         if ends_turn {
             self.projector.project(log);
@@ -163,11 +199,18 @@ impl SessionStore for SqliteStore {
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         let session = session.clone();
         self.writer.write(move |db| delete::delete(db, &session, crate::now())).await?;
-        self.writer.scrub(Scrub::Quick).await
+        self.scrub(Scrub::Quick).await;
+        Ok(())
     }
 
     async fn search(&self, query: &SearchQuery) -> Result<Vec<Hit>, StoreError> {
-        self.projector.catch_up().await?;
+        match self.projector.catch_up().await {
+            // What is in the index can be found all the same.
+            Err(error @ (StoreError::Full { .. } | StoreError::Locked { .. } | StoreError::ReadOnly { .. })) => {
+                tracing::warn!(%error, "the search index does not know what was written last");
+            }
+            done => done?,
+        }
         let query = query.clone();
         self.database.read(move |db| searches::search(db, &query)).await
     }
@@ -177,7 +220,7 @@ impl SessionStore for SqliteStore {
     }
 
     async fn verify(&self) -> Result<VerifyReport, StoreError> {
-        self.database.read(verify::verify).await
+        self.database.read(|db| Ok(verify::verify(db))).await
     }
 
     async fn prune(&self, retention: &Retention, now: Timestamp, run: Run) -> Result<Vec<Pruned>, StoreError> {
@@ -186,13 +229,18 @@ impl SessionStore for SqliteStore {
         if run == Run::Dry || pruned.is_empty() {
             return Ok(pruned);
         }
+        let mut done = Vec::new();
         // One by one, so that writers wait for one session only.
-        for one in &pruned {
+        for one in pruned {
             let session = one.session.clone();
-            self.writer.write(move |db| delete::delete(db, &session, now)).await?;
+            match self.writer.write(move |db| delete::delete(db, &session, now)).await {
+                // Someone else was faster, or has begun a turn since.
+                Err(StoreError::SessionNotFound { .. } | StoreError::InUse { .. }) => {}
+                deleted => deleted.map(|()| done.push(one))?,
+            }
         }
-        self.writer.scrub(Scrub::Whole).await?;
-        Ok(pruned)
+        self.scrub(Scrub::Whole).await;
+        Ok(done)
     }
 
     async fn remove_empty(&self, before: Timestamp) -> Result<u64, StoreError> {

@@ -3,27 +3,27 @@
 //! Both can always be made again, so nobody waits for them but a search. Entries are folded outside any transaction;
 //! only the result is written, and only if the log still stands where the fold began.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::iter::Peekable;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rejoin_transcript::{Entry, EntryNumber, Fold, Item, Replay, Replayed, StepKind, View};
+use rejoin_transcript::{Entry, EntryNumber, Fold, Item, Replay, Replayed, Timestamp, View};
 use rusqlite::{Row, params};
 use tokio::sync::{mpsc, oneshot};
 
 use super::content;
 use super::database::{Database, Db};
-use super::read::{self, Stretch};
+use super::read::{self, PieceRow, Stretch};
 use super::rows::{Log, find_session};
 use super::writer::{JoinOnDrop, WriterHandle};
 use crate::StoreError;
-use crate::cut::{Address, LONGEST_INLINE, cut_strings, write_holes};
+use crate::cut::{Address, cut, cut_strings, write_holes};
 use crate::replay::push_lines;
 use crate::search::index_text;
 
 /// A stored piece of a replay grows to this many bytes.
 const PIECE_BYTES: usize = 256 * 1024;
-
-/// A segment, which is held in memory, to this many.
-const SEGMENT_BYTES: usize = 8 * 1024 * 1024;
 
 enum Job {
     Project(Log),
@@ -34,15 +34,20 @@ enum Job {
 pub(super) struct Projector {
     // Dropped first, so that the thread sees that no more work will come.
     jobs: mpsc::UnboundedSender<Job>,
+    is_closing: Arc<AtomicBool>,
     _thread: JoinOnDrop,
 }
 
 impl Projector {
     pub(super) fn start(database: Database, writer: WriterHandle) -> Self {
         let (jobs, mut queue) = mpsc::unbounded_channel();
+        let is_closing = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&is_closing);
         let thread = std::thread::spawn(move || {
             while let Some(job) = queue.blocking_recv() {
                 match job {
+                    // What is left is marked as pending, and done another time.
+                    _ if stop.load(Ordering::Relaxed) => break,
                     Job::Project(log) => {
                         if let Err(error) = database.read_here(|db| project(db, &writer, log)) {
                             tracing::warn!(%error, log = log.0, "could not seal a turn; it will be tried again");
@@ -52,7 +57,7 @@ impl Projector {
                 }
             }
         });
-        Self { jobs, _thread: JoinOnDrop::new(thread) }
+        Self { jobs, is_closing, _thread: JoinOnDrop::new(thread) }
     }
 
     /// Asks for `log` to be projected some time soon.
@@ -66,6 +71,12 @@ impl Projector {
         let (reply, done) = oneshot::channel();
         self.jobs.send(Job::CatchUp(reply)).map_err(|_| StoreError::Closed)?;
         done.await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+impl Drop for Projector {
+    fn drop(&mut self) {
+        self.is_closing.store(true, Ordering::Relaxed);
     }
 }
 
@@ -104,10 +115,10 @@ fn project(db: &Db<'_>, writer: &WriterHandle, log: Log) -> Result<(), StoreErro
         after = last.number;
         for entry in &page {
             segment.push(entry);
-            if entry.step.kind == StepKind::TurnEnded || segment.bytes > SEGMENT_BYTES {
+            if segment.replay.is_at_end() {
                 let next = Segment::begin(entry.number);
                 let sealed = std::mem::replace(&mut segment, next).seal(db)?;
-                if !writer.write_blocking(move |db| write_segment(db, log, &sealed))? {
+                if !writer.write_blocking(move |db| write_segment(db, log, sealed))? {
                     // Someone else was faster, or the log is gone.
                     return Ok(());
                 }
@@ -123,10 +134,10 @@ struct Segment {
     /// It begins behind this entry.
     after: EntryNumber,
     last: EntryNumber,
-    bytes: usize,
     replay: Replay,
     replayed: Vec<Replayed>,
     view: Fold,
+    times: Times,
     /// The big content in it.
     contents: HashSet<Address>,
 }
@@ -147,10 +158,29 @@ struct Piece {
     packed: Vec<u8>,
 }
 
+/// When each entry of a segment happened.
+struct Times {
+    first: EntryNumber,
+    at: Vec<Timestamp>,
+}
+
+impl Times {
+    fn push(&mut self, entry: &Entry) {
+        self.at.push(entry.step.at);
+    }
+
+    fn of(&self, number: EntryNumber) -> i64 {
+        let index = number.get().saturating_sub(self.first.get()) as usize;
+        self.at.get(index).map_or(0, |at| at.as_millis())
+    }
+}
+
 /// A message, or a tool call's title, to be found by its words.
 struct Passage {
     first: EntryNumber,
     last: EntryNumber,
+    /// When it was last added to.
+    at: i64,
     /// The text as it is indexed.
     indexed: String,
 }
@@ -160,23 +190,22 @@ impl Segment {
         Self {
             after,
             last: after,
-            bytes: 0,
             replay: Replay::default(),
             replayed: Vec::new(),
             view: Fold::default(),
+            times: Times { first: after.next(), at: Vec::new() },
             contents: HashSet::new(),
         }
     }
 
     fn push(&mut self, entry: &Entry) {
-        let body = entry.step.body.as_str();
-        self.bytes += body.len();
         self.last = entry.number;
-        if body.len() > LONGEST_INLINE {
-            self.contents.extend(cut_strings(body, |_| true).holes.into_iter().map(|(_, address)| address));
+        if let Some(cut) = cut(entry.step.body.as_str()) {
+            self.contents.extend(cut.holes.into_iter().map(|(_, address)| address));
         }
         self.replayed.extend(self.replay.push(entry));
         self.view.push(entry);
+        self.times.push(entry);
     }
 
     fn seal(mut self, db: &Db<'_>) -> Result<Sealed, StoreError> {
@@ -186,63 +215,52 @@ impl Segment {
         let (mut pieces, mut lines) = (Vec::new(), String::new());
         for one in &self.replayed {
             if lines.len() > PIECE_BYTES {
-                pieces.push(Piece::new(db, &std::mem::take(&mut lines), None, &self.contents)?);
+                pieces.push(Piece::new(&std::mem::take(&mut lines), None, &self.contents)?);
             }
             push_lines(&mut lines, std::slice::from_ref(one));
         }
-        pieces.push(Piece::new(db, &lines, Some(states), &self.contents)?);
-        let passages = passages(self.view.finish());
+        pieces.push(Piece::new(&lines, Some(states), &self.contents)?);
+        let passages = passages(self.view.finish(), &self.times);
         Ok(Sealed { after: self.after, last: self.last, pieces, passages })
     }
 
     fn passages(self) -> Vec<Passage> {
-        passages(self.view.finish())
+        passages(self.view.finish(), &self.times)
     }
 }
 
 impl Piece {
     /// A piece with these `lines`, out of which those of the big `contents` are cut that are kept anyway.
-    fn new(db: &Db<'_>, lines: &str, states: Option<String>, contents: &HashSet<Address>) -> Result<Self, StoreError> {
+    fn new(lines: &str, states: Option<String>, contents: &HashSet<Address>) -> Result<Self, StoreError> {
         let cut = cut_strings(lines, |address| contents.contains(address));
         let holes = (!cut.holes.is_empty()).then(|| write_holes(&cut.holes));
-        Ok(Self { states, holes, packed: content::pack(db, &cut.rest)? })
-    }
-
-    fn checksum(&self) -> u32 {
-        read::piece_checksum(self.states.as_deref(), self.holes.as_deref(), &self.packed)
+        Ok(Self { states, holes, packed: content::pack(&cut.rest)? })
     }
 }
 
-fn passages(view: View) -> Vec<Passage> {
+fn passages(view: View, times: &Times) -> Vec<Passage> {
     let passage = |item: Item| {
         let indexed = index_text(&item.searchable_text()?);
-        Some(Passage { first: item.first, last: item.last, indexed })
+        Some(Passage { first: item.first, last: item.last, at: times.of(item.last), indexed })
     };
     view.items.into_iter().filter_map(passage).collect()
 }
 
-/// Writes a sealed segment; says no if the log does not stand where the segment begins.
-fn write_segment(db: &Db<'_>, log: Log, sealed: &Sealed) -> Result<bool, StoreError> {
-    if !stands_at(db, log, sealed.after)? {
+/// Writes a sealed segment; says no if the log does not stand where the segment begins, or no longer has all of it.
+fn write_segment(db: &Db<'_>, log: Log, sealed: Sealed) -> Result<bool, StoreError> {
+    if !stands_at(db, log, sealed.after, sealed.last)? {
         return Ok(false);
     }
     let (start, end) = (log.row(EntryNumber::START), log.last_row());
     let newest =
         db.query_one("SELECT max(id) FROM replay WHERE id > ?1 AND id <= ?2", [start, end], |row| row.get(0))?;
-    let mut id = newest.flatten().unwrap_or(start);
-    for piece in &sealed.pieces {
-        id += 1;
+    let next = newest.flatten().unwrap_or(start) + 1;
+    for (id, Piece { states, holes, packed }) in (next..).zip(sealed.pieces) {
+        let (first, last) = (sealed.after.next().get(), sealed.last.get());
+        let row = PieceRow { id, first, last, states, holes, packed, is_whole: true };
         db.execute(
             "INSERT INTO replay (id, first, last, states, holes, checksum, packed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            params![
-                id,
-                sealed.after.next().get(),
-                sealed.last.get(),
-                piece.states,
-                piece.holes,
-                piece.checksum(),
-                piece.packed
-            ],
+            params![row.id, row.first, row.last, row.states, row.holes, row.checksum(), row.packed],
         )?;
     }
     forget_passages(db, log, sealed.after)?;
@@ -259,7 +277,7 @@ fn write_open(
     open: &[Passage],
     upto: EntryNumber,
 ) -> Result<(), StoreError> {
-    if !stands_at(db, log, after)? {
+    if !stands_at(db, log, after, upto)? {
         return Ok(());
     }
     forget_passages(db, log, after)?;
@@ -271,14 +289,16 @@ fn write_open(
     Ok(())
 }
 
-fn stands_at(db: &Db<'_>, log: Log, after: EntryNumber) -> Result<bool, StoreError> {
-    Ok(find_standing(db, log)?.is_some_and(|standing| standing.after == after))
+/// Whether `log` is sealed up to `after`, and still has the entry `last`: what was folded may have been deleted since.
+fn stands_at(db: &Db<'_>, log: Log, after: EntryNumber, last: EntryNumber) -> Result<bool, StoreError> {
+    let is_there = find_standing(db, log)?.is_some_and(|standing| standing.after == after);
+    Ok(is_there && read::head(db, log)? >= last)
 }
 
 fn add_passage(db: &Db<'_>, log: Log, passage: &Passage) -> Result<(), StoreError> {
     db.execute(
-        "INSERT INTO passage (log, first, last) VALUES (?1, ?2, ?3)",
-        params![log.0, passage.first.get(), passage.last.get()],
+        "INSERT INTO passage (log, first, last, at) VALUES (?1, ?2, ?3, ?4)",
+        params![log.0, passage.first.get(), passage.last.get(), passage.at],
     )?;
     index(db, db.connection.last_insert_rowid(), &passage.indexed)
 }
@@ -287,7 +307,10 @@ fn add_passage(db: &Db<'_>, log: Log, passage: &Passage) -> Result<(), StoreErro
 fn index_title(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
     let session: Option<String> = db.query_one("SELECT id FROM session WHERE log = ?1", [log.0], |row| row.get(0))?;
     let Some(session) = session.and_then(|id| rejoin_transcript::SessionId::parse(id).ok()) else { return Ok(()) };
-    let (_, session) = find_session(db, &session)?;
+    let session = match find_session(db, &session) {
+        Err(StoreError::Damaged { .. }) => return Ok(()),
+        found => found?.1,
+    };
     let indexed: Option<String> =
         db.query_one("SELECT text FROM passage WHERE log = ?1 AND first = 0", [log.0], |row| row.get(0))?;
     if indexed.as_deref() == session.facts.title() {
@@ -295,7 +318,11 @@ fn index_title(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
     }
     forget_title(db, log)?;
     let Some(title) = session.facts.title() else { return Ok(()) };
-    db.execute("INSERT INTO passage (log, first, last, text) VALUES (?1, 0, 0, ?2)", params![log.0, title])?;
+    let at = session.facts.updated_at.as_millis();
+    db.execute(
+        "INSERT INTO passage (log, first, last, at, text) VALUES (?1, 0, 0, ?2, ?3)",
+        params![log.0, at, title],
+    )?;
     index(db, db.connection.last_insert_rowid(), &index_text(title))
 }
 
@@ -309,27 +336,62 @@ pub(super) fn forget_title(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
     let read = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?));
     let found = db.query_one("SELECT id, text FROM passage WHERE log = ?1 AND first = 0", [log.0], read)?;
     match found {
-        Some((passage, title)) => forget(db, passage, &title),
+        Some((passage, title)) => forget(db, passage, &index_text(&title)),
         None => Ok(()),
     }
 }
 
 /// Takes the passages of `log` that begin behind `after` out of the index.
+///
+/// Their texts are folded once more, segment by segment as they were when they were indexed. Of a damaged entry the words
+/// are not known any more; they stay in the index, but belong to nothing.
 pub(super) fn forget_passages(db: &Db<'_>, log: Log, after: EntryNumber) -> Result<(), StoreError> {
-    let sql = "SELECT id, first, last FROM passage WHERE log = ?1 AND first > ?2";
+    let sql = "SELECT id, first, last FROM passage WHERE log = ?1 AND first > ?2 ORDER BY first";
     let read = |row: &Row<'_>| Ok((row.get(0)?, EntryNumber::new(row.get(1)?), EntryNumber::new(row.get(2)?)));
-    for (passage, first, last) in db.query_all(sql, params![log.0, after.get()], read)? {
-        let text = passage_text(db, log, first, last)?.unwrap_or_default();
-        forget(db, passage, &text)?;
+    let passages: Vec<(i64, EntryNumber, EntryNumber)> = db.query_all(sql, params![log.0, after.get()], read)?;
+    let Some(upto) = passages.iter().map(|(.., last)| *last).max() else { return Ok(()) };
+    let mut passages = passages.into_iter().peekable();
+    let mut segment = Segment::begin(after);
+    let mut from = after;
+    loop {
+        let page = read::sound_page_of(db, Stretch { log, after: from, upto })?;
+        for entry in &page.entries {
+            segment.push(entry);
+            if segment.replay.is_at_end() {
+                let next = Segment::begin(entry.number);
+                forget_segment(db, &mut passages, std::mem::replace(&mut segment, next))?;
+            }
+        }
+        match page.last {
+            Some(last) => from = last,
+            None => break,
+        }
+    }
+    forget_segment(db, &mut passages, segment)?;
+    // Those whose text is not to be had.
+    passages.try_for_each(|(passage, ..)| forget(db, passage, ""))
+}
+
+/// Takes those of `passages` that are in `segment` out of the index.
+fn forget_segment(
+    db: &Db<'_>,
+    passages: &mut Peekable<impl Iterator<Item = (i64, EntryNumber, EntryNumber)>>,
+    segment: Segment,
+) -> Result<(), StoreError> {
+    let end = segment.last;
+    let texts: HashMap<EntryNumber, String> =
+        segment.passages().into_iter().map(|passage| (passage.first, passage.indexed)).collect();
+    while let Some((passage, first, _)) = passages.next_if(|(_, first, _)| *first <= end) {
+        forget(db, passage, texts.get(&first).map_or("", String::as_str))?;
     }
     Ok(())
 }
 
-fn forget(db: &Db<'_>, passage: i64, text: &str) -> Result<(), StoreError> {
+fn forget(db: &Db<'_>, passage: i64, indexed: &str) -> Result<(), StoreError> {
     // The index holds no text: to take words out, it must be told which.
     db.execute(
         "INSERT INTO passage_text (passage_text, rowid, text) VALUES ('delete', ?1, ?2)",
-        params![passage, index_text(text)],
+        params![passage, indexed],
     )?;
     db.execute("DELETE FROM passage WHERE id = ?1", [passage])?;
     Ok(())
@@ -354,4 +416,77 @@ pub(super) fn passage_text(
     }
     let item = view.finish().items.into_iter().find(|item| item.first == first);
     Ok(item.and_then(|item| item.searchable_text()))
+}
+
+#[cfg(test)]
+mod tests {
+    use rejoin_transcript::{AgentInfo, Cwd, Fact, Json, MessageId, Session, SessionId, Step, TurnEnd};
+
+    use super::super::rows::{ReadyStep, insert_session};
+    use super::super::{append, delete, fork, leases};
+    use super::*;
+    use crate::Owner;
+
+    const NOW: Timestamp = Timestamp::from_millis(1);
+
+    fn id(text: &str) -> SessionId {
+        SessionId::parse(text).unwrap()
+    }
+
+    fn append(db: &Db<'_>, after: u32, steps: Vec<Step>) -> Log {
+        let lease = leases::acquire(db, &id("source"), &Owner::this_process(), NOW).unwrap();
+        let steps = steps.into_iter().map(|step| ReadyStep::new(step).unwrap()).collect();
+        append::append(db, &lease, EntryNumber::new(after), steps, Vec::<Fact>::new()).unwrap().0
+    }
+
+    fn turn(turn: u32, words: &[&str]) -> Vec<Step> {
+        let prompt = |word: &&str| {
+            let blocks = Json::parse(format!(r#"[{{"type":"text","text":"{word}"}}]"#)).unwrap();
+            Step::prompt(NOW, turn, MessageId::new(format!("{turn}-{word}")), blocks).unwrap()
+        };
+        let end = Step::turn_ended(NOW, turn, &TurnEnd::Interrupted);
+        words.iter().map(prompt).chain([end]).collect()
+    }
+
+    /// Runs `work` on a store with the session `source`.
+    fn with_source(work: impl FnOnce(&Db<'_>)) {
+        let folder = tempfile::tempdir().unwrap();
+        let (database, connection) = Database::open(&folder.path().join("sessions.db")).unwrap();
+        let db = database.on(&connection);
+        let cwd = Cwd { raw: "/p".to_owned(), canonical: "/p".to_owned() };
+        insert_session(&db, &Session::new(id("source"), cwd, AgentInfo::default(), NOW)).unwrap();
+        work(&db);
+    }
+
+    #[test]
+    fn what_is_deleted_while_it_is_folded_is_not_written_back() {
+        with_source(|db| {
+            let log = append(db, 0, turn(1, &["sharedqzx", "goneqzx"]));
+            fork::fork(db, &id("source"), None, EntryNumber::new(1), id("fork"), NOW, Vec::new()).unwrap();
+            let mut segment = Segment::begin(EntryNumber::START);
+            let stretch = Stretch { log, after: EntryNumber::START, upto: EntryNumber::new(3) };
+            for entry in &read::page_of(db, stretch).unwrap() {
+                segment.push(entry);
+            }
+            let sealed = segment.seal(db).unwrap();
+            delete::delete(db, &id("source"), NOW).unwrap();
+
+            assert!(!write_segment(db, log, sealed).unwrap());
+
+            let sql = "SELECT count(*) FROM passage_text WHERE passage_text MATCH 'goneqzx'";
+            assert_eq!(db.query_one(sql, [], |row| row.get(0)).unwrap(), Some(0));
+        });
+    }
+
+    #[test]
+    fn a_fork_knows_nothing_of_what_is_appended_while_it_is_made() {
+        with_source(|db| {
+            append(db, 0, turn(1, &["a"]));
+            let at = EntryNumber::new(2);
+            let known = fork::known_at(db, &id("source"), at).unwrap();
+            append(db, 2, turn(2, &["b"]));
+            let forked = fork::fork(db, &id("source"), known, at, id("fork"), NOW, Vec::new()).unwrap();
+            assert_eq!((forked.facts.turns, forked.facts.messages), (1, 1));
+        });
+    }
 }

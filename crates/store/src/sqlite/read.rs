@@ -69,12 +69,34 @@ pub(super) fn page(db: &Db<'_>, session: &SessionId, after: EntryNumber) -> Resu
     Ok(Vec::new())
 }
 
-/// A page of a stretch.
+/// A page of a stretch. Fails if an entry in it is damaged.
 pub(super) fn page_of(db: &Db<'_>, stretch: Stretch) -> Result<Vec<Entry>, StoreError> {
+    let entry = |number: EntryNumber, entry: Option<Entry>| {
+        entry.ok_or_else(|| db.damaged(format!("entry {number} is not what was written"))).map(Some)
+    };
+    Ok(read_page(db, stretch, entry)?.entries)
+}
+
+/// A page of a stretch without those entries that are damaged.
+pub(super) fn sound_page_of(db: &Db<'_>, stretch: Stretch) -> Result<Page, StoreError> {
+    read_page(db, stretch, |_, entry| Ok(entry))
+}
+
+/// Some entries, and the last that was looked at.
+pub(super) struct Page {
+    pub(super) entries: Vec<Entry>,
+    pub(super) last: Option<EntryNumber>,
+}
+
+fn read_page(
+    db: &Db<'_>,
+    stretch: Stretch,
+    take: impl Fn(EntryNumber, Option<Entry>) -> Result<Option<Entry>, StoreError>,
+) -> Result<Page, StoreError> {
     let mut statement = db.prepare(SELECT_ENTRIES)?;
     let (first, last) = (stretch.log.row(stretch.after), stretch.log.row(stretch.upto));
     let mut rows = statement.query(params![first, last]).map_err(|error| db.error(error))?;
-    let (mut page, mut bytes) = (Vec::new(), 0);
+    let (mut page, mut bytes) = (Page { entries: Vec::new(), last: None }, 0);
     while let Some(row) = rows.next().map_err(|error| db.error(error))? {
         let stored = read_entry(row).map_err(|error| db.error(error))?;
         let number = stored.as_ref().map_or_else(|number| *number, |stored| stored.entry.number);
@@ -82,10 +104,12 @@ pub(super) fn page_of(db: &Db<'_>, stretch: Stretch) -> Result<Vec<Entry>, Store
             Ok(stored) => content::restore(db, stored)?,
             Err(_) => None,
         };
-        let entry = restored.ok_or_else(|| db.damaged(format!("entry {number} is not what was written")))?;
-        bytes += entry.step.body.as_str().len();
-        page.push(entry);
-        if page.len() == PAGE_ENTRIES || bytes > PAGE_BYTES {
+        page.last = Some(number);
+        if let Some(entry) = take(number, restored)? {
+            bytes += entry.step.body.as_str().len();
+            page.entries.push(entry);
+        }
+        if page.entries.len() == PAGE_ENTRIES || bytes > PAGE_BYTES {
             break;
         }
     }
@@ -115,15 +139,13 @@ struct Piece {
 /// A page of the replay of `session`: what is sealed comes as it was stored, unparsed; the rest is folded now.
 pub(super) fn replay_page(db: &Db<'_>, session: &SessionId, mut place: ReplayPlace) -> Result<ReplayPage, StoreError> {
     let log = find_log(db, session)?;
-    let upto = match place.upto {
-        Some(upto) => upto,
-        None => head(db, log)?,
-    };
-    place.upto = Some(upto);
+    let upto = place.fix_end(head(db, log)?);
     let mut lines = String::new();
     for stretch in stretches(db, log)? {
         let upto = stretch.upto.min(upto);
         if upto <= place.after {
+            // A piece of this stretch says nothing of the next.
+            place.piece = None;
             continue;
         }
         let stretch = Stretch { upto, ..stretch };
@@ -159,34 +181,68 @@ pub(super) fn replay_page(db: &Db<'_>, session: &SessionId, mut place: ReplayPla
 
 /// The piece behind the piece `after`, if it lies in the stretch.
 fn next_piece(db: &Db<'_>, stretch: Stretch, after: Option<i64>) -> Result<Option<Piece>, StoreError> {
-    let sql = "SELECT id, last, states, holes, checksum, packed FROM replay WHERE id > ?1 AND id <= ?2 AND last <= ?3
+    let sql = "SELECT id, first, last, states, holes, checksum, packed FROM replay WHERE id > ?1 AND id <= ?2
                ORDER BY id LIMIT 1";
-    let range =
-        params![after.unwrap_or(stretch.log.row(EntryNumber::START)), stretch.log.last_row(), stretch.upto.get()];
-    let read = |row: &Row<'_>| {
-        let (states, holes, checksum): (Option<String>, Option<Vec<u8>>, u32) = (row.get(2)?, row.get(3)?, row.get(4)?);
-        let (id, last, packed): (i64, u32, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(5)?);
-        let is_whole = checksum == piece_checksum(states.as_deref(), holes.as_deref(), &packed);
-        let states = states.and_then(|states| serde_json::from_str(&states).ok());
-        Ok((Piece { id, last: EntryNumber::new(last), states, lines: None }, holes, is_whole.then_some(packed)))
-    };
-    let Some((piece, holes, packed)) = db.query_one(sql, range, read)? else { return Ok(None) };
-    let text = packed.and_then(|packed| content::unpack(&packed));
-    let holes = read_holes(holes.as_deref().unwrap_or_default());
-    let lines = match (text, holes) {
-        (Some(text), Some(holes)) if holes.is_empty() => Some(text),
-        (Some(text), Some(holes)) => content::fill(db, &text, &holes)?,
-        _ => None,
-    };
-    Ok(Some(Piece { lines, ..piece }))
+    let range = params![after.unwrap_or(stretch.log.row(EntryNumber::START)), stretch.log.last_row()];
+    let Some(row) = db.query_one(sql, range, read_piece)? else { return Ok(None) };
+    if row.last > stretch.upto.get() {
+        return Ok(None);
+    }
+    let states = row.states.as_deref().and_then(|states| serde_json::from_str(states).ok());
+    let lines = if row.is_whole { unpack_lines(db, &row)? } else { None };
+    Ok(Some(Piece { id: row.id, last: EntryNumber::new(row.last), states, lines }))
 }
 
-/// The checksum of a stored piece.
-pub(super) fn piece_checksum(states: Option<&str>, holes: Option<&[u8]>, packed: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    for part in [states.map(str::as_bytes).unwrap_or_default(), holes.unwrap_or_default(), packed] {
-        hasher.update(&(part.len() as u64).to_le_bytes());
-        hasher.update(part);
+/// The lines of a stored piece; nothing, if they are damaged.
+pub(super) fn unpack_lines(db: &Db<'_>, row: &PieceRow) -> Result<Option<String>, StoreError> {
+    let text = content::unpack(&row.packed);
+    let holes = read_holes(row.holes.as_deref().unwrap_or_default());
+    match (text, holes) {
+        (Some(text), Some(holes)) if holes.is_empty() => Ok(Some(text)),
+        (Some(text), Some(holes)) => content::fill(db, &text, &holes),
+        _ => Ok(None),
     }
-    hasher.finalize()
+}
+
+/// A row of `replay`.
+pub(super) struct PieceRow {
+    pub(super) id: i64,
+    pub(super) first: u32,
+    pub(super) last: u32,
+    pub(super) states: Option<String>,
+    pub(super) holes: Option<Vec<u8>>,
+    pub(super) packed: Vec<u8>,
+    /// Whether it is what was written.
+    pub(super) is_whole: bool,
+}
+
+impl PieceRow {
+    /// The checksum of all of it.
+    pub(super) fn checksum(&self) -> u32 {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&self.id.to_le_bytes());
+        hasher.update(&self.first.to_le_bytes());
+        hasher.update(&self.last.to_le_bytes());
+        let (states, holes) = (self.states.as_deref().map(str::as_bytes), self.holes.as_deref());
+        for part in [states.unwrap_or_default(), holes.unwrap_or_default(), &self.packed] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        hasher.finalize()
+    }
+}
+
+/// Reads the columns `id, first, last, states, holes, checksum, packed`.
+pub(super) fn read_piece(row: &Row<'_>) -> rusqlite::Result<PieceRow> {
+    let mut piece = PieceRow {
+        id: row.get(0)?,
+        first: row.get(1)?,
+        last: row.get(2)?,
+        states: row.get(3)?,
+        holes: row.get(4)?,
+        packed: row.get(6)?,
+        is_whole: false,
+    };
+    piece.is_whole = row.get::<_, u32>(5)? == piece.checksum();
+    Ok(piece)
 }

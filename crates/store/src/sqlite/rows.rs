@@ -3,12 +3,14 @@
 use rejoin_transcript::{
     Audience, Entry, EntryNumber, Json, MessageId, Session, SessionFacts, SessionId, Step, StepKind, Timestamp, Turn,
 };
-use rusqlite::{Row, named_params, params};
+use rusqlite::{Row, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::content;
 use super::database::Db;
 use crate::StoreError;
-use crate::cut::{Address, cut, read_holes, write_holes};
+use crate::cut::{Address, LONGEST_INLINE, cut, read_holes, write_holes};
 
 /// The number of a session's own log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,17 +41,28 @@ pub(super) fn find_log(db: &Db<'_>, session: &SessionId) -> Result<Log, StoreErr
 
 /// What is known of `session`.
 pub(super) fn find_session(db: &Db<'_>, session: &SessionId) -> Result<(Log, Session), StoreError> {
-    let read = |row: &Row<'_>| Ok((Log(row.get(0)?), row.get::<_, String>(1)?, row.get::<_, String>(2)?));
-    let found = db.query_one("SELECT log, facts, settings FROM session WHERE id = ?1", [session.as_str()], read)?;
-    let (log, facts, settings) = found.ok_or_else(|| not_found(session))?;
-    let settings = serde_json::from_str(&settings)
-        .map_err(|error| db.damaged(format!("the settings of session `{session}` can't be read: {error}")))?;
-    Ok((log, Session { facts: read_facts(db, &facts)?, settings }))
+    let read = |row: &Row<'_>| {
+        let (facts, settings): (String, String) = (row.get(1)?, row.get(3)?);
+        Ok((Log(row.get(0)?), facts, row.get(2)?, settings, row.get(4)?))
+    };
+    let sql = "SELECT log, facts, facts_checksum, settings, settings_checksum FROM session WHERE id = ?1";
+    let found = db.query_one(sql, [session.as_str()], read)?;
+    let (log, facts, facts_checksum, settings, settings_checksum) = found.ok_or_else(|| not_found(session))?;
+    let facts = read_facts(&facts, facts_checksum);
+    let settings = checked(&settings, settings_checksum);
+    match (facts, settings) {
+        (Some(facts), Some(settings)) => Ok((log, Session { facts, settings })),
+        _ => Err(db.damaged(format!("what is known of session `{session}` is not what was written"))),
+    }
 }
 
-/// Reads the column `facts`.
-pub(super) fn read_facts(db: &Db<'_>, text: &str) -> Result<SessionFacts, StoreError> {
-    serde_json::from_str(text).map_err(|error| db.damaged(format!("the facts of a session can't be read: {error}")))
+/// Reads the columns `facts` and `facts_checksum`; nothing, if they are not what was written.
+pub(super) fn read_facts(text: &str, checksum: u32) -> Option<SessionFacts> {
+    checked(text, checksum)
+}
+
+fn checked<T: DeserializeOwned>(text: &str, checksum: u32) -> Option<T> {
+    if crc32fast::hash(text.as_bytes()) == checksum { serde_json::from_str(text).ok() } else { None }
 }
 
 pub(super) fn not_found(session: &SessionId) -> StoreError {
@@ -75,60 +88,112 @@ pub(super) fn insert_session_in(
     let parent = parent.map(|parent| parent.0);
     db.execute("INSERT INTO log (parent, parent_upto, sealed) VALUES (?1, ?2, ?2)", params![parent, upto.get()])?;
     let log = Log(db.connection.last_insert_rowid());
-    write_session(
-        db,
-        log,
-        session,
-        "INSERT INTO session
-        (log, id, owner, shelf, cwd, agent, created_at, updated_at, running_since, last_message, token, facts, settings)
-        VALUES (:log, :id, :owner, :shelf, :cwd, :agent, :created_at, :updated_at, :running_since, :last_message, 0,
-        :facts, :settings)",
+    let Session { facts, settings } = session;
+    let (facts_text, settings_text) = (to_json(db, facts)?, to_json(db, settings)?);
+    db.execute(
+        "INSERT INTO session (log, id, owner, shelf, cwd, agent, created_at, updated_at, running_since, recent_messages,
+         token, facts, facts_checksum, settings, settings_checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0, ?11, ?12, ?13, ?14)",
+        params![
+            log.0,
+            facts.session_id.as_str(),
+            facts.owner,
+            facts.shelf().code(),
+            facts.cwd.canonical,
+            facts.agent.name,
+            facts.created_at.as_millis(),
+            facts.updated_at.as_millis(),
+            facts.running_since.map(EntryNumber::get),
+            to_json(db, &facts.recent_messages)?,
+            facts_text,
+            crc32fast::hash(facts_text.as_bytes()),
+            settings_text,
+            crc32fast::hash(settings_text.as_bytes()),
+        ],
     )?;
     Ok(log)
 }
 
-/// Writes what is known of a session over what was known.
-pub(super) fn update_session(db: &Db<'_>, log: Log, session: &Session) -> Result<(), StoreError> {
-    write_session(
-        db,
-        log,
-        session,
-        "UPDATE session SET id = :id, owner = :owner, shelf = :shelf, cwd = :cwd,
-        agent = :agent, created_at = :created_at, updated_at = :updated_at, running_since = :running_since,
-        last_message = :last_message, facts = :facts, settings = :settings WHERE log = :log",
-    )
-}
-
-fn write_session(db: &Db<'_>, log: Log, session: &Session, sql: &str) -> Result<(), StoreError> {
+/// Writes what is known of a session over what was known `before`. What is in indexes, and what may be large, is only
+/// written where it has changed.
+pub(super) fn update_session(db: &Db<'_>, log: Log, before: &Session, session: &Session) -> Result<(), StoreError> {
     let Session { facts, settings } = session;
-    let json = |json: Result<String, serde_json::Error>| json.map_err(|error| db.damaged(error.to_string()));
+    let indexed = |facts: &SessionFacts| {
+        let SessionFacts { owner, cwd, agent, updated_at, .. } = facts;
+        (owner.clone(), facts.shelf(), cwd.canonical.clone(), agent.name.clone(), *updated_at)
+    };
+    let text = to_json(db, facts)?;
     db.execute(
-        sql,
-        named_params! {
-            ":log": log.0,
-            ":id": facts.session_id.as_str(),
-            ":owner": facts.owner,
-            ":shelf": facts.shelf().code(),
-            ":cwd": facts.cwd.canonical,
-            ":agent": facts.agent.name,
-            ":created_at": facts.created_at.as_millis(),
-            ":updated_at": facts.updated_at.as_millis(),
-            ":running_since": facts.running_since.map(EntryNumber::get),
-            ":last_message": facts.last_message.as_ref().map(MessageId::as_str),
-            ":facts": json(serde_json::to_string(facts))?,
-            ":settings": json(serde_json::to_string(settings))?,
-        },
+        "UPDATE session SET running_since = ?2, recent_messages = ?3, facts = ?4, facts_checksum = ?5 WHERE log = ?1",
+        params![
+            log.0,
+            facts.running_since.map(EntryNumber::get),
+            to_json(db, &facts.recent_messages)?,
+            text,
+            crc32fast::hash(text.as_bytes())
+        ],
     )?;
+    if indexed(&before.facts) != indexed(facts) {
+        db.execute(
+            "UPDATE session SET owner = ?2, shelf = ?3, cwd = ?4, agent = ?5, updated_at = ?6 WHERE log = ?1",
+            params![
+                log.0,
+                facts.owner,
+                facts.shelf().code(),
+                facts.cwd.canonical,
+                facts.agent.name,
+                facts.updated_at.as_millis()
+            ],
+        )?;
+    }
+    if before.settings != *settings {
+        let text = to_json(db, settings)?;
+        db.execute(
+            "UPDATE session SET settings = ?2, settings_checksum = ?3 WHERE log = ?1",
+            params![log.0, text, crc32fast::hash(text.as_bytes())],
+        )?;
+    }
     Ok(())
 }
 
-/// Writes `step` as entry `number` of `log`.
-pub(super) fn insert_entry(db: &Db<'_>, log: Log, number: EntryNumber, step: &Step) -> Result<(), StoreError> {
-    let cut = cut(step.body.as_str());
-    let (body, holes) = match &cut {
+fn to_json(db: &Db<'_>, value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| db.damaged(error.to_string()))
+}
+
+/// A step that is ready to be written: big content is cut out and compressed already.
+pub(super) struct ReadyStep {
+    pub(super) step: Step,
+    cut: Option<ReadyCut>,
+}
+
+struct ReadyCut {
+    rest: String,
+    holes: Vec<(u32, Address)>,
+    contents: Vec<Vec<u8>>,
+}
+
+impl ReadyStep {
+    /// Cuts and compresses what is big, which takes its time.
+    pub(super) fn new(step: Step) -> Result<Self, StoreError> {
+        let Some(cut) = cut(step.body.as_str()) else { return Ok(Self { step, cut: None }) };
+        let contents = cut.contents.iter().map(|content| content::pack(content)).collect::<Result<_, _>>()?;
+        let cut = ReadyCut { rest: cut.rest, holes: cut.holes, contents };
+        Ok(Self { step, cut: Some(cut) })
+    }
+
+    /// Whether making this step ready takes its time.
+    pub(super) fn is_big(step: &Step) -> bool {
+        step.body.as_str().len() > LONGEST_INLINE
+    }
+}
+
+/// Writes `ready` as entry `number` of `log`.
+pub(super) fn insert_entry(db: &Db<'_>, log: Log, number: EntryNumber, ready: &ReadyStep) -> Result<(), StoreError> {
+    let ReadyStep { step, cut } = ready;
+    let (body, holes) = match cut {
         Some(cut) => {
-            for (content, (_, address)) in cut.contents.iter().zip(&cut.holes) {
-                content::keep(db, log, address, content)?;
+            for (packed, (_, address)) in cut.contents.iter().zip(&cut.holes) {
+                content::keep(db, log, address, packed)?;
             }
             (cut.rest.as_str(), Some(write_holes(&cut.holes)))
         }

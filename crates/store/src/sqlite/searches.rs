@@ -19,6 +19,7 @@ struct Match {
     log: Log,
     first: EntryNumber,
     last: EntryNumber,
+    at: i64,
     rank: f64,
 }
 
@@ -32,8 +33,11 @@ struct Found {
 pub(super) fn search(db: &Db<'_>, query: &SearchQuery) -> Result<Vec<Hit>, StoreError> {
     let terms = Terms::read(&query.text)?;
     let mut found = find(db, &terms, query)?;
-    // Stable: where ranks are equal, the newest stays first.
-    found.sort_by(|a, b| a.best.rank.total_cmp(&b.best.rank));
+    // Stable: among equals, what was indexed last stays first.
+    match query.order {
+        SearchOrder::Best => found.sort_by(|a, b| a.best.rank.total_cmp(&b.best.rank)),
+        SearchOrder::Newest => found.sort_by_key(|session| std::cmp::Reverse(session.best.at)),
+    }
     found.truncate(query.limit as usize);
     found.into_iter().map(|session| to_hit(db, &terms, session)).collect()
 }
@@ -42,11 +46,10 @@ pub(super) fn search(db: &Db<'_>, query: &SearchQuery) -> Result<Vec<Hit>, Store
 fn find(db: &Db<'_>, terms: &Terms, query: &SearchQuery) -> Result<Vec<Found>, StoreError> {
     let rank = match query.order {
         SearchOrder::Best => "bm25(passage_text)",
-        // The first to be met is the best.
         SearchOrder::Newest => "0.0",
     };
     let sql = format!(
-        "SELECT passage.log, passage.first, passage.last, {rank} FROM passage_text
+        "SELECT passage.log, passage.first, passage.last, passage.at, {rank} FROM passage_text
          CROSS JOIN passage ON passage.id = passage_text.rowid
          WHERE passage_text MATCH ?1 ORDER BY passage_text.rowid DESC"
     );
@@ -73,8 +76,12 @@ fn find(db: &Db<'_>, terms: &Terms, query: &SearchQuery) -> Result<Vec<Found>, S
             });
             let session = &mut found[place];
             session.hits += 1;
-            // FTS5 gives better matches smaller numbers.
-            if one.rank < session.best.rank {
+            let is_better = match query.order {
+                // FTS5 gives better matches smaller numbers.
+                SearchOrder::Best => one.rank < session.best.rank,
+                SearchOrder::Newest => one.at > session.best.at,
+            };
+            if is_better {
                 session.best = one;
             }
         }
@@ -87,7 +94,7 @@ fn find(db: &Db<'_>, terms: &Terms, query: &SearchQuery) -> Result<Vec<Found>, S
 
 fn read_match(row: &Row<'_>) -> rusqlite::Result<Match> {
     let (first, last) = (EntryNumber::new(row.get(1)?), EntryNumber::new(row.get(2)?));
-    Ok(Match { log: Log(row.get(0)?), first, last, rank: row.get(3)? })
+    Ok(Match { log: Log(row.get(0)?), first, last, at: row.get(3)?, rank: row.get(4)? })
 }
 
 /// Up to where a session has the entries of its own log.
@@ -97,11 +104,12 @@ const EVERYTHING: EntryNumber = EntryNumber::new(u32::MAX);
 fn sessions_with(db: &Db<'_>, log: Log, owner: &str) -> Result<Vec<(EntryNumber, SessionFacts)>, StoreError> {
     let (mut sessions, mut waiting) = (Vec::new(), vec![(log, EVERYTHING)]);
     while let Some((log, upto)) = waiting.pop() {
-        let sql = "SELECT facts FROM session WHERE log = ?1 AND owner = ?2 AND shelf != ?3";
+        let sql = "SELECT facts, facts_checksum FROM session WHERE log = ?1 AND owner = ?2 AND shelf != ?3";
         let params = params![log.0, owner, Shelf::Child.code()];
-        if let Some(facts) = db.query_one(sql, params, |row| row.get::<_, String>(0))? {
-            sessions.push((upto, read_facts(db, &facts)?));
-        }
+        let found = db.query_one(sql, params, |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+        // A damaged session must not hide the others; `verify` names it.
+        let facts = found.and_then(|(facts, checksum)| read_facts(&facts, checksum));
+        sessions.extend(facts.map(|facts| (upto, facts)));
         let forks = children(db, log)?.into_iter().map(|(child, shared)| (child, shared.min(upto)));
         waiting.extend(forks);
     }
@@ -114,7 +122,10 @@ fn to_hit(db: &Db<'_>, terms: &Terms, found: Found) -> Result<Hit, StoreError> {
     let text = if best.first == EntryNumber::START {
         title.clone()
     } else {
-        passage_text(db, best.log, best.first, best.last)?
+        match passage_text(db, best.log, best.first, best.last) {
+            Err(StoreError::Damaged { .. }) => None,
+            text => text?,
+        }
     };
     let snippet = terms.snippet(&text.unwrap_or_default());
     Ok(Hit { session_id: facts.session_id, title, snippet, entry: best.first, hits })

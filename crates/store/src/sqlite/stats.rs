@@ -9,13 +9,16 @@ use crate::{Stats, StoreError};
 
 pub(super) fn stats(db: &Db<'_>) -> Result<Stats, StoreError> {
     let mut stats = Stats { bytes: bytes_on_disk(db), ..Stats::default() };
-    let sql = "SELECT facts FROM session WHERE shelf IN (?1, ?2)";
+    let sql = "SELECT facts, facts_checksum FROM session WHERE shelf IN (?1, ?2)";
     let mut statement = db.prepare(sql)?;
     let shelves = params![Shelf::Listed.code(), Shelf::Archived.code()];
     let mut rows = statement.query(shelves).map_err(|error| db.error(error))?;
     while let Some(row) = rows.next().map_err(|error| db.error(error))? {
-        let facts = row.get::<_, String>(0).map_err(|error| db.error(error))?;
-        stats.add(&read_facts(db, &facts)?);
+        let read = || Ok((row.get::<_, String>(0)?, row.get(1)?));
+        let (facts, checksum) = read().map_err(|error| db.error(error))?;
+        if let Some(facts) = read_facts(&facts, checksum) {
+            stats.add(&facts);
+        }
     }
     Ok(stats)
 }

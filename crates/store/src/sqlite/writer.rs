@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::database::{Database, Db};
+use super::database::{Database, Db, Patience};
 use crate::StoreError;
 
 /// How much work may wait.
@@ -101,6 +101,17 @@ impl Writer {
         let (sender, done) = oneshot::channel();
         self.send(Job::Scrub(scrub, reply_to(sender, ()))).await?;
         done.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Removes what was deleted from the files when there is time; nobody waits for it.
+    pub(super) fn scrub_soon(&self) {
+        let reply: Reply = Box::new(|done| {
+            if let Err(error) = done {
+                tracing::debug!(%error, "what was deleted could not be removed from the files yet");
+            }
+        });
+        // A queue that is full has more urgent work.
+        let _ = self.handle.jobs.try_send(Job::Scrub(Scrub::Quick, reply));
     }
 
     async fn send(&self, job: Job) -> Result<(), StoreError> {
@@ -227,18 +238,27 @@ impl WriterThread {
         done
     }
 
+    /// Fails with [`StoreError::Locked`], without waiting, while someone reads.
     fn scrub(&self, scrub: Scrub) -> Result<(), StoreError> {
         let db = self.database.on(&self.connection);
         let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
         let size: u64 = db.query_one(sql, [], |row| row.get(0))?.unwrap_or_default();
-        if scrub == Scrub::Whole || size <= SMALL {
+        let is_whole = scrub == Scrub::Whole || size <= SMALL;
+        if is_whole {
             db.execute("VACUUM", [])?;
+            db.execute("UPDATE meta SET value = 0 WHERE key = 'scrub_due'", [])?;
         } else {
             db.query_all("PRAGMA incremental_vacuum", [], |_| Ok(()))?;
         }
-        // The write-ahead log, too, still has what was deleted.
-        let is_busy = db.query_one("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0))?;
-        if is_busy == Some(false) { Ok(()) } else { Err(StoreError::Locked { path: db.path().to_owned() }) }
+        // The write-ahead log, too, still has what was deleted. Readers are not waited for: others want to write.
+        self.database.set_patience(&self.connection, Patience::None)?;
+        let is_busy = db.query_one("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+        self.database.set_patience(&self.connection, Patience::Usual)?;
+        if is_busy? == Some(false) {
+            return Ok(());
+        }
+        db.execute("UPDATE meta SET value = 1 WHERE key = 'scrub_due'", [])?;
+        Err(StoreError::Locked { path: db.path().to_owned() })
     }
 }
 

@@ -41,19 +41,23 @@ promises! {
     an_unknown_session_is_named
     an_id_is_taken_once
     facts_follow_the_entries
+    messages_that_take_turns_count_once
     facts_that_are_told_stay
     an_idle_owner_gives_way
     a_running_turn_keeps_others_out
     a_dead_owner_is_taken_over_and_its_turn_is_unfinished
     a_released_lease_is_free
+    a_released_lease_can_write_nothing
     a_replay_is_that_of_the_entries
     a_replay_can_stop_at_an_entry
+    a_replay_ends_where_the_session_does
     lists_are_newest_first_in_pages_without_repeats
     lists_are_filtered_exactly
     never_prompted_sessions_are_not_listed
     foreign_cursors_are_refused
     a_fork_shares_the_past_and_not_the_future
     a_fork_of_an_earlier_point_knows_what_was_known_then
+    a_fork_of_an_archived_session_is_listed
     a_fork_outlives_its_source
     forks_of_forks_read_through
     a_fork_point_must_exist
@@ -64,12 +68,14 @@ promises! {
     search_finds_what_was_just_written
     search_finds_titles_and_forgets_old_ones
     search_gives_each_session_once_with_its_best_match
+    newest_first_goes_by_when_it_was_said
     search_finds_shared_entries_in_every_fork
     ids_can_be_shortened
     owners_do_not_see_each_other
     statistics_count_what_is_listed
     a_sound_store_verifies
     pruning_takes_the_oldest_and_says_so_first
+    pruning_keeps_what_is_running
     empty_sessions_are_removed_after_their_time
 }
 
@@ -85,7 +91,7 @@ async fn entries_come_back_as_they_were(store: &dyn SessionStore) {
         Step::of_layer(at(5), Turn::In(1), LayerKind::PermissionAsked, json(r#"{"options":[]}"#)),
         Step::of_layer(at(6), Turn::In(1), LayerKind::PermissionAnswered, json(r#"{"outcome":"cancelled"}"#)),
         end(1),
-        Step::of_layer(at(7), Turn::After(1), LayerKind::StateSet, InForce::set_mode("ask")),
+        Step::of_layer(at(7), Turn::After(1), LayerKind::StateSet, InForce::default().to_json()),
         Step::of_layer(at(8), Turn::After(1), LayerKind::Restored, json(r#"{"rung":"resume"}"#)),
     ];
 
@@ -183,6 +189,15 @@ async fn facts_follow_the_entries(store: &dyn SessionStore) {
     assert_eq!(session.settings.usage.map(|usage| usage.to_string()).as_deref(), Some(usage));
 }
 
+async fn messages_that_take_turns_count_once(store: &dyn SessionStore) {
+    let (id, lease) = create_and_acquire(store).await;
+    let mut last = store.append(&lease, EntryNumber::START, vec![prompt(1, "hi")], Vec::new()).await.unwrap();
+    for message in ["a", "b", "a", "b"] {
+        last = store.append(&lease, last, vec![chunk(1, message, "x")], Vec::new()).await.unwrap();
+    }
+    assert_eq!(store.session(&id).await.unwrap().facts.messages, 3);
+}
+
 async fn facts_that_are_told_stay(store: &dyn SessionStore) {
     let (id, lease) = create_and_acquire(store).await;
     let modes = Json::parse(r#"{"currentModeId":"ask", "availableModes":[]}"#).unwrap();
@@ -239,6 +254,14 @@ async fn a_released_lease_is_free(store: &dyn SessionStore) {
     assert_eq!(taken.unfinished_since, Some(number(1)));
 }
 
+async fn a_released_lease_can_write_nothing(store: &dyn SessionStore) {
+    let (_, lease) = create_and_acquire(store).await;
+    store.release(&lease).await.unwrap();
+    let refused = store.append(&lease, EntryNumber::START, vec![prompt(1, "late")], Vec::new()).await;
+    assert!(matches!(refused, Err(StoreError::LeaseLost { .. })), "{refused:?}");
+    assert!(matches!(store.renew(&lease).await, Err(StoreError::LeaseLost { .. })));
+}
+
 async fn a_replay_is_that_of_the_entries(store: &dyn SessionStore) {
     let (session, lease) = create_and_acquire(store).await;
     for turn in 1..=5 {
@@ -272,6 +295,14 @@ async fn a_replay_can_stop_at_an_entry(store: &dyn SessionStore) {
         let lines: Vec<String> = replay_pages(store, &session, place).try_collect().await.unwrap();
         assert_eq!(lines.concat(), replay_of(&entries[..upto as usize]), "up to {upto}");
     }
+}
+
+async fn a_replay_ends_where_the_session_does(store: &dyn SessionStore) {
+    use futures::TryStreamExt;
+    let session = create_with_turn(store, "hi", "x").await;
+    let pages = replay_pages(store, &session, ReplayPlace::up_to(number(99)));
+    let lines: Vec<String> = pages.try_collect().await.unwrap();
+    assert_eq!(lines.concat(), replay_of(&read_all(store, &session).await));
 }
 
 /// All sessions of a list, page by page.
@@ -390,10 +421,20 @@ async fn a_fork_of_an_earlier_point_knows_what_was_known_then(store: &dyn Sessio
     let source = create_with_turn(store, "first", "a").await;
     let lease = store.acquire(&source, &owner("a")).await.unwrap();
     append_turn(store, &lease, 2, "second", "b").await;
+    let mode = update(2, r#"{"sessionUpdate":"current_mode_update","currentModeId":"later"}"#);
+    store.append(&lease, number(6), vec![mode], Vec::new()).await.unwrap();
     let fork = store.fork(&source, number(3), new_session_id(), at(77), Vec::new()).await.unwrap();
+    assert_eq!(fork.settings.in_force, InForce::default());
     assert_eq!((fork.facts.messages, fork.facts.turns, fork.facts.title()), (2, 1, Some("first")));
     assert_eq!((fork.facts.created_at, fork.facts.updated_at), (at(77), at(77)));
     assert!(!replay_all(store, &fork.facts.session_id).await.contains("second"));
+}
+
+async fn a_fork_of_an_archived_session_is_listed(store: &dyn SessionStore) {
+    let source = create_with_turn(store, "hi", "x").await;
+    store.tell(&source, vec![Fact::Archived(true)]).await.unwrap();
+    let fork = store.fork(&source, number(3), new_session_id(), at(5), Vec::new()).await.unwrap().facts.session_id;
+    assert_eq!(walk(store, &ListFilter::default(), 50).await, [fork]);
 }
 
 async fn a_fork_outlives_its_source(store: &dyn SessionStore) {
@@ -522,6 +563,14 @@ async fn search_gives_each_session_once_with_its_best_match(store: &dyn SessionS
     assert_eq!(store.search(&SearchQuery { limit: 1, ..query("needle") }).await.unwrap()[0].snippet, "needle");
 }
 
+async fn newest_first_goes_by_when_it_was_said(store: &dyn SessionStore) {
+    let (newer, lease) = create_and_acquire(store).await;
+    let older = create_with_turn(store, "zebra early", "x").await;
+    store.append(&lease, EntryNumber::START, vec![prompt(5, "zebra late")], Vec::new()).await.unwrap();
+    let hits = store.search(&SearchQuery { order: SearchOrder::Newest, ..query("zebra") }).await.unwrap();
+    assert_eq!(hits.iter().map(|hit| &hit.session_id).collect::<Vec<_>>(), [&newer, &older]);
+}
+
 async fn search_finds_shared_entries_in_every_fork(store: &dyn SessionStore) {
     let source = create_with_turn(store, "hello", "common heron").await;
     let fork = store.fork(&source, number(3), new_session_id(), at(0), Vec::new()).await.unwrap().facts.session_id;
@@ -601,6 +650,14 @@ async fn pruning_takes_the_oldest_and_says_so_first(store: &dyn SessionStore) {
     assert_eq!(walk(store, &ListFilter::default(), 50).await, [made[3].clone()]);
     let none = Retention { max_age_millis: None, max_bytes: None };
     assert_eq!(store.prune(&none, at(50_000), Run::Real).await.unwrap(), []);
+}
+
+async fn pruning_keeps_what_is_running(store: &dyn SessionStore) {
+    let session = create(store).await;
+    let lease = store.acquire(&session, &Owner::this_process()).await.unwrap();
+    store.append(&lease, EntryNumber::START, vec![prompt(1, "long work")], Vec::new()).await.unwrap();
+    let nothing = Retention { max_age_millis: Some(1), max_bytes: Some(0) };
+    assert_eq!(store.prune(&nothing, at(1_000_000), Run::Real).await.unwrap(), []);
 }
 
 async fn empty_sessions_are_removed_after_their_time(store: &dyn SessionStore) {

@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-use rejoin_store::{Damage, SessionStore, SqliteStore, StoreError, new_session_id};
+use rejoin_store::{Damage, ListFilter, Retention, Run, SessionStore, SqliteStore, StoreError, new_session_id};
 use rejoin_transcript::{EntryNumber, Fact};
 use rusqlite::Connection;
 
@@ -120,6 +120,45 @@ async fn what_a_fork_does_not_need_goes_with_its_source() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_delete_beside_a_reader_holds_nobody_up_and_is_finished_later() {
+    let temp = TempStore::new();
+    let gone = create_with_turn(&temp.store, "qzxgonevw", "x").await;
+    let (_, lease) = create_and_acquire(&temp.store).await;
+    let reader = Connection::open(temp.store.path()).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    reader.query_row("SELECT count(*) FROM entry", [], |row| row.get::<_, u32>(0)).unwrap();
+
+    let mut delete = Box::pin(temp.store.delete(&gone));
+    // The writer goes on while the delete waits for the reader.
+    let mut last = EntryNumber::START;
+    for count in 0..50 {
+        assert!(futures::poll!(&mut delete).is_pending());
+        last = temp.store.append(&lease, last, vec![chunk(1, "m", &count.to_string())], Vec::new()).await.unwrap();
+    }
+    drop(delete);
+
+    reader.execute_batch("COMMIT").unwrap();
+    let temp = temp.reopen();
+    temp.store.flush().await.unwrap();
+    assert!(!temp.files_hold("qzxgonevw"));
+    assert!(matches!(temp.store.session(&gone).await, Err(StoreError::SessionNotFound { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_prunes_at_once_share_the_work() {
+    let temp = TempStore::new();
+    for _ in 0..20 {
+        create_with_turn(&temp.store, "a", "x").await;
+    }
+    let other = SqliteStore::open(temp.store.path()).unwrap();
+    let everything = Retention { max_age_millis: Some(1), max_bytes: None };
+    let now = rejoin_store::now();
+    let (ours, theirs) =
+        tokio::join!(temp.store.prune(&everything, now, Run::Real), other.prune(&everything, now, Run::Real));
+    assert_eq!(ours.unwrap().len() + theirs.unwrap().len(), 20);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_file_shrinks_after_a_delete() {
     let temp = TempStore::new();
     let (session, lease) = create_and_acquire(&temp.store).await;
@@ -191,6 +230,72 @@ async fn a_damaged_entry_is_named_and_the_others_stay_usable() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_session_can_be_searched_around_and_deleted() {
+    let (folder, ids) = three_sessions().await;
+    let path = folder.path().join("sessions.db");
+    damage(&path, "damagetwo filler");
+    let store = SqliteStore::open(&path).unwrap();
+    finds(&store, "filler", &[&ids[2], &ids[1], &ids[0]]).await;
+    store.delete(&ids[1]).await.unwrap();
+    finds(&store, "filler", &[&ids[2], &ids[0]]).await;
+    finds(&store, "two", &[]).await;
+    let everything = Retention { max_age_millis: Some(1), max_bytes: None };
+    assert_eq!(store.prune(&everything, rejoin_store::now(), Run::Real).await.unwrap().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_whose_facts_are_damaged_is_named_and_hides_no_other() {
+    let temp = TempStore::new();
+    let (hurt, sound) =
+        (create_with_turn(&temp.store, "hi", "x").await, create_with_turn(&temp.store, "ho", "x").await);
+    let connection = Connection::open(temp.store.path()).unwrap();
+    connection.execute("UPDATE session SET facts = replace(facts, 'hi', 'HI') WHERE id = ?1", [hurt.as_str()]).unwrap();
+    let listed = temp.store.list(&ListFilter::default(), None, 50).await.unwrap().sessions;
+    assert_eq!(listed.iter().map(|facts| &facts.session_id).collect::<Vec<_>>(), [&sound]);
+    finds(&temp.store, "x", &[&sound]).await;
+    assert_eq!(temp.store.stats().await.unwrap().sessions, 1);
+    assert!(matches!(temp.store.session(&hurt).await, Err(StoreError::Damaged { .. })));
+    let damages = temp.store.verify().await.unwrap().damages;
+    assert_eq!(damages.iter().map(|damage| damage.session.as_ref()).collect::<Vec<_>>(), [Some(&hurt)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_table_is_damaged_verify_tells_and_does_not_fail() {
+    for table in ["session", "content", "entry", "replay", "passage", "passage_text_data", "log"] {
+        let TempStore { store, folder } = TempStore::new();
+        for name in 0..40 {
+            create_with_turn(&store, &format!("hi {name}"), &"big ".repeat(10_000)).await;
+        }
+        found(&store, "hi").await;
+        drop(store);
+        let path = folder.path().join("sessions.db");
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+        let page: u64 = Connection::open(&path).unwrap().query_row(sql, [table], |row| row.get(0)).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.write_at(&[0xff; 4096], (page - 1) * 4096).unwrap();
+        let report = SqliteStore::open(&path).unwrap().verify().await.unwrap();
+        assert!(!report.damages.is_empty(), "{table}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_sees_one_moment_while_others_delete() {
+    let temp = TempStore::new();
+    let mut ids = Vec::new();
+    for _ in 0..60 {
+        ids.push(create_with_turn(&temp.store, "a", &"word ".repeat(2_000)).await);
+    }
+    let other = SqliteStore::open(temp.store.path()).unwrap();
+    let delete = async {
+        for id in ids.iter().rev().take(20) {
+            other.delete(id).await.unwrap();
+        }
+    };
+    let (report, ()) = tokio::join!(temp.store.verify(), delete);
+    assert_eq!(report.unwrap().damages, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_page_is_found_and_the_others_stay_usable() {
     let (folder, ids) = three_sessions().await;
     let path = folder.path().join("sessions.db");
@@ -226,6 +331,64 @@ async fn a_damaged_replay_form_is_made_anew_from_the_entries() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_fork_shows_nothing_of_others() {
+    let temp = TempStore::new();
+    let (source, lease) = create_and_acquire(&temp.store).await;
+    // A page of the replay ends exactly with the last piece of this turn.
+    let mut steps = vec![prompt(1, "go")];
+    steps.extend((0..22).map(|message| chunk(1, &format!("m{message}-"), &"x".repeat(50_000))));
+    steps.push(end(1));
+    let last = temp.store.append(&lease, EntryNumber::START, steps, Vec::new()).await.unwrap();
+    create_with_turn(&temp.store, "someone else's", "secret").await;
+    let fork = temp.store.fork(&source, last, new_session_id(), at(0), Vec::new()).await.unwrap().facts.session_id;
+    found(&temp.store, "go").await;
+    assert_eq!(replay_all(&temp.store, &fork).await, replay_of(&read_all(&temp.store, &fork).await));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_replay_form_refers_to_nothing_that_is_not_kept() {
+    let temp = TempStore::new();
+    let (_, lease) = create_and_acquire(&temp.store).await;
+    // A big string in a body that is big without it, and is therefore kept whole.
+    let numbers: Vec<u32> = (0..10_000).collect();
+    let (big, numbers) = ("z".repeat(20_000), serde_json::to_string(&numbers).unwrap());
+    let call = format!(
+        r#"{{"sessionUpdate":"tool_call","toolCallId":"t","title":"T","rawOutput":"{big}","rawInput":{numbers}}}"#
+    );
+    let steps = vec![prompt(1, "go"), update(1, &call), end(1)];
+    temp.store.append(&lease, EntryNumber::START, steps, Vec::new()).await.unwrap();
+    found(&temp.store, "go").await;
+    assert_eq!(temp.store.verify().await.unwrap().damages, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_of_many_segments_keeps_its_final_states_even_if_a_piece_is_damaged() {
+    let TempStore { store, folder } = TempStore::new();
+    let (session, lease) = create_and_acquire(&store).await;
+    let call = r#"{"sessionUpdate":"tool_call","toolCallId":"t","title":"Build","status":"pending"}"#;
+    let mut steps = vec![prompt(1, "go"), update(1, call)];
+    for count in 0..900 {
+        let (progress, filler) = ("y".repeat(10_000), "y".repeat(1_000));
+        steps.push(update(
+            1,
+            &format!(r#"{{"sessionUpdate":"tool_call_update","toolCallId":"p","title":"{progress}"}}"#),
+        ));
+        steps.push(update(1, &format!(r#"{{"sessionUpdate":"x","n":{count},"t":"{filler}"}}"#)));
+    }
+    steps.push(update(1, r#"{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed"}"#));
+    steps.push(end(1));
+    store.append(&lease, EntryNumber::START, steps, Vec::new()).await.unwrap();
+    found(&store, "go").await;
+    drop(store);
+    let path = folder.path().join("sessions.db");
+    let connection = Connection::open(&path).unwrap();
+    connection.execute("UPDATE replay SET checksum = 0 WHERE id & 0xffffffff = 2", []).unwrap();
+    drop(connection);
+    let store = SqliteStore::open(&path).unwrap();
+    assert_eq!(replay_all(&store, &session).await, replay_of(&read_all(&store, &session).await));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_replay_of_many_pieces_is_whole_even_if_one_is_damaged() {
     let TempStore { store, folder } = TempStore::new();
     let (session, lease) = create_and_acquire(&store).await;
@@ -247,6 +410,20 @@ async fn a_replay_of_many_pieces_is_whole_even_if_one_is_damaged() {
     drop(connection);
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(replay_all(&store, &session).await, whole);
+}
+
+#[test]
+fn many_can_make_the_store_at_once() {
+    for _ in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions.db");
+        std::thread::scope(|scope| {
+            let openers: Vec<_> = (0..6).map(|_| scope.spawn(|| SqliteStore::open(&path).map(drop))).collect();
+            for opener in openers {
+                opener.join().unwrap().unwrap();
+            }
+        });
+    }
 }
 
 #[test]
@@ -311,9 +488,13 @@ async fn a_newer_schema_that_we_cannot_follow_stops_us() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_locked_for_too_long_is_said_to_be() {
     let temp = TempStore::new();
+    let findable = create_with_turn(&temp.store, "zebra", "x").await;
+    found(&temp.store, "zebra").await;
     let (session, lease) = create_and_acquire(&temp.store).await;
+    temp.store.tell(&session, Vec::new()).await.unwrap();
     let other = Connection::open(temp.store.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    finds(&temp.store, "zebra", &[&findable]).await;
     let refused = temp.store.append(&lease, EntryNumber::START, vec![prompt(1, "a")], Vec::new()).await;
     assert!(matches!(refused, Err(StoreError::Locked { .. })), "{refused:?}");
     assert!(numbers(&temp.store, &session).await.is_empty());
