@@ -23,6 +23,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How many reads run at once.
 const READERS: usize = 4;
 
+/// How many KiB of the file are kept in memory, by the connection that writes and by each that reads.
+const WRITER_CACHE: i64 = 8_192;
+const READER_CACHE: i64 = 2_048;
+
 /// A step from one schema to the next.
 struct Migration {
     sql: &'static str,
@@ -71,7 +75,7 @@ impl Database {
     pub(super) fn open(path: &Path) -> Result<(Self, Connection), StoreError> {
         prepare_file(path)?;
         let error = |source| store_error(path, source);
-        let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(error)?;
+        let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, WRITER_CACHE).map_err(error)?;
         set_up(&mut connection, path)?;
         let id =
             connection.query_row("SELECT value FROM meta WHERE key = 'id'", [], |row| row.get(0)).map_err(error)?;
@@ -104,7 +108,7 @@ impl Database {
         let idle = self.idle_readers().pop();
         let reader = match idle {
             Some(reader) => reader,
-            None => connect(self.path(), OpenFlags::SQLITE_OPEN_READ_ONLY)
+            None => connect(self.path(), OpenFlags::SQLITE_OPEN_READ_ONLY, READER_CACHE)
                 .map_err(|source| store_error(self.path(), source))?,
         };
         let done = self.snapshot(&reader, work);
@@ -268,14 +272,14 @@ fn make_private(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+fn connect(path: &Path, flags: OpenFlags, cache_kib: i64) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(PATIENCE)?;
     // Else statements are prepared again whenever their parameters change, to look at the values.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "cache_size", -8_192)?;
+    connection.pragma_update(None, "cache_size", -cache_kib)?;
     Ok(connection)
 }
 
@@ -298,7 +302,8 @@ fn set_up(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(error)?;
     }
     patiently(|| connection.pragma_update(None, "journal_mode", "WAL")).map_err(error)?;
-    for (name, value) in [("wal_autocheckpoint", 4_000), ("journal_size_limit", 16 * 1024 * 1024)] {
+    // The writer decides when to write the log back, and on which thread.
+    for (name, value) in [("wal_autocheckpoint", 0), ("journal_size_limit", 16 * 1024 * 1024)] {
         connection.pragma_update(None, name, value).map_err(error)?;
     }
     // A commit survives the death of the process; `flush` makes it survive the loss of power.

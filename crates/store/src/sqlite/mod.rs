@@ -1,4 +1,4 @@
-//! The SQLite backend: one file, written by one thread of each process.
+//! The SQLite backend: one file, written through one connection of each process.
 //!
 //! Reads take a connection from a small pool and run beside the writer; SQLite's write-ahead log keeps both apart, and
 //! several processes too. What is made of entries (replay form, search index) is made by the [`projector`], behind
@@ -49,11 +49,11 @@ impl SqliteStore {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let (database, connection) = Database::open(path.as_ref())?;
         let is_scrub_due = database.is_scrub_due(&connection)?;
-        let writer = Writer::start(database.clone(), connection);
-        if is_scrub_due {
-            writer.scrub_soon();
-        }
+        let writer = Writer::new(database.clone(), connection);
         let projector = Projector::start(database.clone(), writer.handle());
+        if is_scrub_due {
+            projector.scrub();
+        }
         Ok(Self { projector, writer, database })
     }
 
@@ -193,12 +193,12 @@ impl SessionStore for SqliteStore {
             let source = source.clone();
             self.database.read(move |db| fork::known_at(db, &source, at)).await?
         };
-        self.writer.write(move |db| fork::fork(db, &source, known, at, fork, now, facts)).await
+        self.writer.write_slowly(move |db| fork::fork(db, &source, known, at, fork, now, facts)).await
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         let session = session.clone();
-        self.writer.write(move |db| delete::delete(db, &session, crate::now())).await?;
+        self.writer.write_slowly(move |db| delete::delete(db, &session, crate::now())).await?;
         self.scrub(Scrub::Quick).await;
         Ok(())
     }
@@ -233,7 +233,7 @@ impl SessionStore for SqliteStore {
         // One by one, so that writers wait for one session only.
         for one in pruned {
             let session = one.session.clone();
-            match self.writer.write(move |db| delete::delete(db, &session, now)).await {
+            match self.writer.write_slowly(move |db| delete::delete(db, &session, now)).await {
                 // Someone else was faster, or has begun a turn since.
                 Err(StoreError::SessionNotFound { .. } | StoreError::InUse { .. }) => {}
                 deleted => deleted.map(|()| done.push(one))?,
@@ -244,6 +244,6 @@ impl SessionStore for SqliteStore {
     }
 
     async fn remove_empty(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.writer.write(move |db| delete::remove_empty(db, before, crate::now())).await
+        self.writer.write_slowly(move |db| delete::remove_empty(db, before, crate::now())).await
     }
 }

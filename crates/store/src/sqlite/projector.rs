@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 use rejoin_transcript::{Entry, EntryNumber, Fold, Item, Replay, Replayed, Timestamp, View};
 use rusqlite::{Row, params};
@@ -16,7 +17,7 @@ use super::content;
 use super::database::{Database, Db};
 use super::read::{self, PieceRow, Stretch};
 use super::rows::{Log, find_session};
-use super::writer::{JoinOnDrop, WriterHandle};
+use super::writer::{Scrub, WriterHandle};
 use crate::StoreError;
 use crate::cut::{Address, cut, cut_strings, write_holes};
 use crate::replay::push_lines;
@@ -28,14 +29,15 @@ const PIECE_BYTES: usize = 256 * 1024;
 enum Job {
     Project(Log),
     CatchUp(oneshot::Sender<Result<(), StoreError>>),
+    Scrub,
 }
 
 /// Ends when dropped, after what it is doing.
 pub(super) struct Projector {
-    // Dropped first, so that the thread sees that no more work will come.
-    jobs: mpsc::UnboundedSender<Job>,
+    /// Nothing once it ends.
+    jobs: Option<mpsc::UnboundedSender<Job>>,
     is_closing: Arc<AtomicBool>,
-    _thread: JoinOnDrop,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Projector {
@@ -53,23 +55,38 @@ impl Projector {
                             tracing::warn!(%error, log = log.0, "could not seal a turn; it will be tried again");
                         }
                     }
+                    Job::Scrub => {
+                        if let Err(error) = writer.scrub_here(Scrub::Quick) {
+                            tracing::debug!(%error, "what was deleted could not be removed from the files yet");
+                        }
+                    }
                     Job::CatchUp(reply) => drop(reply.send(database.read_here(|db| catch_up(db, &writer)))),
                 }
             }
         });
-        Self { jobs, is_closing, _thread: JoinOnDrop::new(thread) }
+        Self { jobs: Some(jobs), is_closing, thread: Some(thread) }
     }
 
     /// Asks for `log` to be projected some time soon.
     pub(super) fn project(&self, log: Log) {
-        // Should the thread be gone, the log stays marked as pending.
-        let _ = self.jobs.send(Job::Project(log));
+        if let Some(jobs) = &self.jobs {
+            // Should the thread be gone, the log stays marked as pending.
+            let _ = jobs.send(Job::Project(log));
+        }
+    }
+
+    /// Removes what was deleted from the files when there is time; nobody waits for it.
+    pub(super) fn scrub(&self) {
+        if let Some(jobs) = &self.jobs {
+            let _ = jobs.send(Job::Scrub);
+        }
     }
 
     /// Waits until everything written so far is in the index.
     pub(super) async fn catch_up(&self) -> Result<(), StoreError> {
         let (reply, done) = oneshot::channel();
-        self.jobs.send(Job::CatchUp(reply)).map_err(|_| StoreError::Closed)?;
+        let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
+        jobs.send(Job::CatchUp(reply)).map_err(|_| StoreError::Closed)?;
         done.await.map_err(|_| StoreError::Closed)?
     }
 }
@@ -77,6 +94,11 @@ impl Projector {
 impl Drop for Projector {
     fn drop(&mut self) {
         self.is_closing.store(true, Ordering::Relaxed);
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has nothing more to do.
+            let _ = thread.join();
+        }
     }
 }
 
@@ -118,7 +140,7 @@ fn project(db: &Db<'_>, writer: &WriterHandle, log: Log) -> Result<(), StoreErro
             if segment.replay.is_at_end() {
                 let next = Segment::begin(entry.number);
                 let sealed = std::mem::replace(&mut segment, next).seal(db)?;
-                if !writer.write_blocking(move |db| write_segment(db, log, sealed))? {
+                if !writer.write_here(move |db| write_segment(db, log, sealed))? {
                     // Someone else was faster, or the log is gone.
                     return Ok(());
                 }
@@ -126,7 +148,7 @@ fn project(db: &Db<'_>, writer: &WriterHandle, log: Log) -> Result<(), StoreErro
         }
     }
     let (begin, open) = (segment.after, segment.passages());
-    writer.write_blocking(move |db| write_open(db, log, begin, &open, upto))
+    writer.write_here(move |db| write_open(db, log, begin, &open, upto))
 }
 
 /// A stretch of entries that is being folded.

@@ -1,0 +1,78 @@
+//! What each benchmark is given: a folder, a runtime, and how big to be.
+
+use std::fs;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+
+use rejoin_store::SqliteStore;
+use tokio::runtime::Runtime;
+
+use crate::Result;
+
+/// How big the benchmarks are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// Big enough to trust the figures.
+    Full,
+    /// A tenth of it.
+    Quick,
+}
+
+/// What a benchmark works with.
+pub(crate) struct Bench {
+    folder: PathBuf,
+    scale: Scale,
+    runtime: Runtime,
+}
+
+impl Bench {
+    /// Makes `folder`.
+    pub(crate) fn new(folder: PathBuf, scale: Scale) -> Result<Self> {
+        fs::create_dir(&folder)?;
+        Ok(Self { folder, scale, runtime: Runtime::new()? })
+    }
+
+    /// Removes the folder, so that the next benchmark finds the disk as this one did.
+    pub(crate) fn clean_up(self) -> Result<()> {
+        Ok(fs::remove_dir_all(self.folder)?)
+    }
+
+    /// `full`, or what is left of it in a quick run.
+    pub(crate) fn size(&self, full: u32) -> u32 {
+        match self.scale {
+            Scale::Full => full,
+            Scale::Quick => full / 10,
+        }
+    }
+
+    /// How often to measure.
+    pub(crate) fn rounds(&self) -> u32 {
+        match self.scale {
+            Scale::Full => 9,
+            Scale::Quick => 2,
+        }
+    }
+
+    /// The path `name` in the benchmark's folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// The store `name`, which is made if it is not there.
+    pub(crate) fn store(&self, name: &str) -> Result<SqliteStore> {
+        Ok(SqliteStore::open(self.path(name))?)
+    }
+
+    /// Runs `work` to its end.
+    pub(crate) fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+}
+
+/// The bytes of `path`: of a file, or of all files below a folder.
+pub(crate) fn bytes_on_disk(path: &Path) -> Result<u64> {
+    if path.is_file() {
+        return Ok(fs::metadata(path)?.len());
+    }
+    fs::read_dir(path)?.map(|entry| bytes_on_disk(&entry?.path())).sum()
+}
