@@ -194,6 +194,11 @@ impl StoreError {
         }
     }
 
+    /// Whether it says no to what was asked, before anything was written; else the store itself failed.
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.kind() != "store_failed"
+    }
+
     /// The JSON-RPC error code that belongs to [`StoreError::kind`].
     pub fn code(&self) -> i32 {
         match self.kind() {

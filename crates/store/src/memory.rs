@@ -187,9 +187,9 @@ impl SessionStore for MemoryStore {
                 return Err(StoreError::Conflict { session, expected: after, actual: kept.head() });
             }
             for step in steps {
-                let entry = Entry { number: kept.head().next(), step };
-                kept.session.observe(&entry);
-                kept.entries.push(entry);
+                let number = kept.head().next();
+                kept.session.observe(number, &step);
+                kept.entries.push(Entry { number, step });
             }
             for fact in facts {
                 kept.session.apply(fact);
@@ -270,7 +270,7 @@ impl SessionStore for MemoryStore {
         if at < last {
             session.forget_entries();
             for entry in &entries {
-                session.observe(entry);
+                session.observe(entry.number, &entry.step);
             }
         }
         let step = become_fork(&mut session, fork, at, now, facts);

@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::json::{Members, read_string, write_string};
 use crate::update::content_text;
 use crate::{
-    Audience, Entry, EntryNumber, Json, MessageId, Step, StepKind, Timestamp, TranscriptError, Turn, TurnEnd,
-    UpdateKind,
+    Audience, EntryNumber, Json, MessageId, Step, StepKind, Timestamp, TranscriptError, Turn, TurnEnd, UpdateKind,
 };
 
 /// How many of a turn's latest messages are remembered.
@@ -197,9 +196,8 @@ impl Session {
         self.settings.in_force = InForce::default();
     }
 
-    /// Takes over what `entry` tells.
-    pub fn observe(&mut self, entry: &Entry) {
-        let step = &entry.step;
+    /// Takes over what `step`, as entry `number`, tells.
+    pub fn observe(&mut self, number: EntryNumber, step: &Step) {
         match step.kind {
             StepKind::Prompt => {
                 self.facts.messages += 1;
@@ -207,7 +205,7 @@ impl Session {
                 if let Turn::In(turn) = step.turn {
                     self.facts.turns = self.facts.turns.max(turn);
                 }
-                self.facts.running_since = Some(entry.number);
+                self.facts.running_since = Some(number);
                 self.facts.updated_at = self.facts.updated_at.max(step.at);
                 if self.facts.titles.derived.is_none() {
                     self.facts.titles.derived = derive_title(&step.body);
@@ -231,22 +229,16 @@ impl Session {
     }
 
     fn observe_update(&mut self, kind: UpdateKind, step: &Step) {
+        if kind == UpdateKind::AgentMessageChunk {
+            return self.observe_message(step);
+        }
+        if !kind.is_state() {
+            return;
+        }
         let update = &step.body;
         let Some(members) = update.members() else { return };
         let text_of = |name| members.get_some(name).and_then(read_string);
         match kind {
-            UpdateKind::AgentMessageChunk => {
-                let id = step.chunk_message_id().map(|id| MessageId::new(id.into_owned()));
-                let recent = &mut self.facts.recent_messages;
-                if id.as_ref().is_none_or(|id| !recent.contains(id)) {
-                    self.facts.messages += 1;
-                    // Messages may take turns; how many at once, nobody knows, but it is not many.
-                    if recent.len() == RECENT_MESSAGES {
-                        recent.remove(0);
-                    }
-                    recent.extend(id);
-                }
-            }
             UpdateKind::AvailableCommands => {
                 self.settings.available_commands = members.get_some("availableCommands").map(keep);
             }
@@ -279,12 +271,26 @@ impl Session {
                 }
             }
             UpdateKind::UserMessageChunk
+            | UpdateKind::AgentMessageChunk
             | UpdateKind::AgentThoughtChunk
             | UpdateKind::ToolCall
             | UpdateKind::ToolCallUpdate
             | UpdateKind::Plan
             | UpdateKind::Notice
             | UpdateKind::Other => {}
+        }
+    }
+
+    fn observe_message(&mut self, step: &Step) {
+        let id = step.chunk_message_id().map(|id| MessageId::new(id.into_owned()));
+        let recent = &mut self.facts.recent_messages;
+        if id.as_ref().is_none_or(|id| !recent.contains(id)) {
+            self.facts.messages += 1;
+            // Messages may take turns; how many at once, nobody knows, but it is not many.
+            if recent.len() == RECENT_MESSAGES {
+                recent.remove(0);
+            }
+            recent.extend(id);
         }
     }
 
@@ -589,8 +595,8 @@ mod tests {
         Session::new(id, cwd, AgentInfo::default(), Timestamp::from_millis(100))
     }
 
-    fn observe(session: &mut Session, number: u32, step: Step) {
-        session.observe(&Entry { number: EntryNumber::new(number), step });
+    fn observe(session: &mut Session, number: u32, step: &Step) {
+        session.observe(EntryNumber::new(number), step);
     }
 
     fn at(millis: i64) -> Timestamp {
@@ -623,41 +629,41 @@ mod tests {
     #[test]
     fn prompts_and_turn_ends_move_the_time_and_nothing_else_does() {
         let mut session = session();
-        observe(&mut session, 1, prompt(200, 1, "hi"));
+        observe(&mut session, 1, &prompt(200, 1, "hi"));
         assert_eq!((session.facts.updated_at, session.facts.running_since), (at(200), Some(EntryNumber::new(1))));
-        observe(&mut session, 2, update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#));
+        observe(&mut session, 2, &update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#));
         assert_eq!(session.facts.updated_at, at(200));
-        observe(&mut session, 3, Step::turn_ended(at(300), 1, &TurnEnd::Stopped { reason: "end_turn".to_owned() }));
+        observe(&mut session, 3, &Step::turn_ended(at(300), 1, &TurnEnd::Stopped { reason: "end_turn".to_owned() }));
         assert_eq!(
             (session.facts.updated_at, session.facts.running_since, session.facts.has_errors),
             (at(300), None, false)
         );
-        observe(&mut session, 4, Step::of_layer(at(900), Turn::After(1), LayerKind::StateSet, mode_set("ask")));
+        observe(&mut session, 4, &Step::of_layer(at(900), Turn::After(1), LayerKind::StateSet, mode_set("ask")));
         assert_eq!((session.facts.updated_at, session.settings.in_force.mode.as_deref()), (at(300), Some("ask")));
     }
 
     #[test]
     fn a_title_comes_from_the_first_prompt_until_a_better_one() {
         let mut session = session();
-        observe(&mut session, 1, prompt(200, 1, "\n  Fix the login page\nplease"));
-        observe(&mut session, 2, prompt(300, 2, "Something else"));
+        observe(&mut session, 1, &prompt(200, 1, "\n  Fix the login page\nplease"));
+        observe(&mut session, 2, &prompt(300, 2, "Something else"));
         assert_eq!(session.facts.title(), Some("Fix the login page"));
         observe(
             &mut session,
             3,
-            update(r#"{"sessionUpdate":"session_info_update","title":"Login repair","_meta":{"tags":["a"]}}"#),
+            &update(r#"{"sessionUpdate":"session_info_update","title":"Login repair","_meta":{"tags":["a"]}}"#),
         );
         observe(
             &mut session,
             4,
-            update(r#"{"sessionUpdate":"session_info_update","updatedAt":"2020-01-01T00:00:00Z"}"#),
+            &update(r#"{"sessionUpdate":"session_info_update","updatedAt":"2020-01-01T00:00:00Z"}"#),
         );
         assert_eq!(session.facts.title(), Some("Login repair"));
         assert_eq!(session.facts.meta["tags"].as_str(), r#"["a"]"#);
         session.apply(Fact::ManualTitle(Some("Mine".to_owned())));
         assert_eq!(session.facts.title(), Some("Mine"));
         session.apply(Fact::ManualTitle(None));
-        observe(&mut session, 5, update(r#"{"sessionUpdate":"session_info_update","title":null}"#));
+        observe(&mut session, 5, &update(r#"{"sessionUpdate":"session_info_update","title":null}"#));
         assert_eq!(session.facts.title(), Some("Fix the login page"));
     }
 
@@ -671,7 +677,7 @@ mod tests {
     #[test]
     fn a_message_counts_once_however_many_chunks_it_has() {
         let mut session = session();
-        observe(&mut session, 1, prompt(200, 1, "hi"));
+        observe(&mut session, 1, &prompt(200, 1, "hi"));
         let chunk = |id: &str| {
             update(&format!(
                 r#"{{"sessionUpdate":"agent_message_chunk","messageId":"{id}","content":{{"type":"text","text":"x"}}}}"#
@@ -681,7 +687,7 @@ mod tests {
             let step = chunk(id);
             let is_recent = |id: &str| session.facts.recent_messages.contains(&MessageId::new(id));
             assert_eq!(step.tells_facts(is_recent), number != 3 && number != 5, "{number}");
-            observe(&mut session, number, step);
+            observe(&mut session, number, &step);
         }
         assert_eq!(session.facts.messages, 3);
     }
@@ -693,12 +699,12 @@ mod tests {
         observe(
             &mut session,
             1,
-            update(&format!(r#"{{"sessionUpdate":"config_option_update","configOptions":{options}}}"#)),
+            &update(&format!(r#"{{"sessionUpdate":"config_option_update","configOptions":{options}}}"#)),
         );
-        observe(&mut session, 2, update(r#"{"sessionUpdate":"current_mode_update","modeId":"code"}"#));
+        observe(&mut session, 2, &update(r#"{"sessionUpdate":"current_mode_update","modeId":"code"}"#));
         let model = BTreeMap::from([("model".to_owned(), Json::parse("\"m3\"").unwrap())]);
         let set = InForce { options: model, ..InForce::default() }.to_json();
-        observe(&mut session, 3, Step::of_layer(at(1), Turn::After(0), LayerKind::StateSet, set));
+        observe(&mut session, 3, &Step::of_layer(at(1), Turn::After(0), LayerKind::StateSet, set));
         assert_eq!(session.settings.config_options.as_ref().map(Json::as_str), Some(options));
         assert_eq!(session.settings.in_force.mode.as_deref(), Some("code"));
         assert_eq!(session.settings.in_force.options["model"].as_str(), "\"m3\"");
@@ -709,7 +715,7 @@ mod tests {
     fn what_is_for_the_agent_alone_tells_nothing() {
         let mut session = session();
         let usage = update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#);
-        observe(&mut session, 1, usage.with_audience(Audience::Agent));
+        observe(&mut session, 1, &usage.with_audience(Audience::Agent));
         assert_eq!(session.settings.usage, None);
     }
 

@@ -175,7 +175,7 @@ impl Transcript {
             .collect();
         let mut file = Vec::new();
         for entry in &entries {
-            session.observe(entry);
+            session.observe(entry.number, &entry.step);
         }
         export::write_header(&mut file, &session).unwrap();
         for entry in &entries {

@@ -9,7 +9,7 @@ CREATE TABLE meta (
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 
-INSERT INTO meta (key, value) VALUES ('flushes', 0), ('scrub_due', 0);
+INSERT INTO meta (key, value) VALUES ('scrub_due', 0);
 
 CREATE TABLE log (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -4,7 +4,7 @@
 //! where the session stands is read, not written.
 
 use rejoin_transcript::json::write_string;
-use rejoin_transcript::{Entry, EntryNumber, Fact, SessionId, Step, StepKind};
+use rejoin_transcript::{EntryNumber, Fact, SessionId, Step, StepKind};
 use rusqlite::Row;
 
 use super::database::Db;
@@ -30,8 +30,8 @@ pub(super) fn append(
     db: &Db<'_>,
     lease: &Lease,
     after: EntryNumber,
-    steps: Vec<ReadyStep>,
-    facts: Vec<Fact>,
+    steps: &[ReadyStep],
+    facts: &[Fact],
 ) -> Result<(Log, EntryNumber), StoreError> {
     let standing = find_standing(db, &lease.session)?;
     let log = standing.log;
@@ -43,17 +43,13 @@ pub(super) fn append(
     }
     let is_recent = |id: &str| standing.recent_messages.contains(&write_string(id));
     let changes_facts = !facts.is_empty() || steps.iter().any(|ready| ready.step.tells_facts(is_recent));
-    let mut entries = Vec::new();
     let mut number = after;
     for ready in steps {
         number = number.next();
-        insert_entry(db, log, number, &ready)?;
-        if changes_facts {
-            entries.push(Entry { number, step: ready.step });
-        }
+        insert_entry(db, log, number, ready)?;
     }
     if changes_facts {
-        change_session(db, &lease.session, &entries, facts)?;
+        change_session(db, &lease.session, after, steps, facts)?;
     }
     if !standing.is_pending {
         mark_pending(db, log)?;
@@ -61,21 +57,29 @@ pub(super) fn append(
     Ok((log, number))
 }
 
-pub(super) fn tell(db: &Db<'_>, session: &SessionId, facts: Vec<Fact>) -> Result<(), StoreError> {
-    let log = change_session(db, session, &[], facts)?;
+pub(super) fn tell(db: &Db<'_>, session: &SessionId, facts: &[Fact]) -> Result<(), StoreError> {
+    let log = change_session(db, session, EntryNumber::START, &[], facts)?;
     // The title may be another one.
     mark_pending(db, log)
 }
 
-/// Tells a session what `entries` tell, and `facts`.
-fn change_session(db: &Db<'_>, session: &SessionId, entries: &[Entry], facts: Vec<Fact>) -> Result<Log, StoreError> {
+/// Tells a session what `steps`, the entries behind `after`, tell, and `facts`.
+fn change_session(
+    db: &Db<'_>,
+    session: &SessionId,
+    after: EntryNumber,
+    steps: &[ReadyStep],
+    facts: &[Fact],
+) -> Result<Log, StoreError> {
     let (log, before) = find_session(db, session)?;
     let mut session = before.clone();
-    for entry in entries {
-        session.observe(entry);
+    let mut number = after;
+    for ready in steps {
+        number = number.next();
+        session.observe(number, &ready.step);
     }
     for fact in facts {
-        session.apply(fact);
+        session.apply(fact.clone());
     }
     update_session(db, log, &before, &session)?;
     Ok(log)

@@ -1,6 +1,6 @@
 //! The file and the connections to it.
 
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -68,6 +68,8 @@ struct Shared {
     id: String,
     idle_readers: Mutex<Vec<Connection>>,
     permits: Semaphore,
+    /// The write-ahead log, once it has been synced.
+    log: Mutex<Option<File>>,
 }
 
 impl Database {
@@ -84,6 +86,7 @@ impl Database {
             id,
             idle_readers: Mutex::new(Vec::new()),
             permits: Semaphore::new(READERS),
+            log: Mutex::new(None),
         };
         Ok((Self { shared: Arc::new(shared) }, connection))
     }
@@ -132,6 +135,29 @@ impl Database {
             let _ = db.execute("ROLLBACK", []);
         }
         done
+    }
+
+    /// Makes everything that is committed survive the loss of power.
+    ///
+    /// A commit is in the write-ahead log, or it has been written back into the file, which is synced then. So it is
+    /// enough to sync the log, as SQLite itself would do, and others can write meanwhile.
+    pub(super) async fn flush(&self) -> Result<(), StoreError> {
+        let database = self.clone();
+        let done = tokio::task::spawn_blocking(move || database.sync_log());
+        done.await.map_err(|_| StoreError::Closed)?
+    }
+
+    fn sync_log(&self) -> Result<(), StoreError> {
+        let error = |source| StoreError::CannotOpen { path: self.path().to_owned(), source: Arc::new(source) };
+        let mut log = self.shared.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = match log.take() {
+            Some(file) => file,
+            None => open_log(self.path()).map_err(error)?,
+        };
+        let synced = file.sync_data().map_err(error);
+        // The log stays the same file as long as a connection is open.
+        *log = Some(file);
+        synced
     }
 
     /// Closes the connections that only read, so that the one that writes is the last and tidies up.
@@ -272,6 +298,18 @@ fn make_private(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Opens the write-ahead log, and makes sure that its name is on disk too.
+///
+/// SQLite has no locks on this file that closing it could undo.
+fn open_log(path: &Path) -> std::io::Result<File> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let file = OpenOptions::new().read(true).write(true).open(log)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()?;
+    Ok(file)
+}
+
 fn connect(path: &Path, flags: OpenFlags, cache_kib: i64) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(PATIENCE)?;
@@ -308,7 +346,7 @@ fn set_up(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     }
     // A commit survives the death of the process; `flush` makes it survive the loss of power.
     connection.pragma_update(None, "synchronous", "NORMAL").map_err(error)?;
-    connection.pragma_update(None, "fullfsync", true).map_err(error)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", true).map_err(error)?;
     // What is deleted is overwritten.
     connection.pragma_update(None, "secure_delete", true).map_err(error)?;
     if found < NEWEST {

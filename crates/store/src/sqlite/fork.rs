@@ -61,7 +61,7 @@ fn observe_anew(db: &Db<'_>, session: &mut Session, stretches: &[Stretch], at: E
             let Some(last) = page.last() else { break };
             rest.after = last.number;
             for entry in &page {
-                session.observe(entry);
+                session.observe(entry.number, &entry.step);
             }
         }
     }

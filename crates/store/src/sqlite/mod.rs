@@ -149,7 +149,7 @@ impl SessionStore for SqliteStore {
         let lease = lease.clone();
         let ends_turn = append::ends_turn(&steps);
         let steps = make_ready(steps).await?;
-        let (log, last) = self.writer.write(move |db| append::append(db, &lease, after, steps, facts)).await?;
+        let (log, last) = self.writer.write(move |db| append::append(db, &lease, after, &steps, &facts)).await?;
         if ends_turn {
             self.projector.project(log);
         }
@@ -158,11 +158,11 @@ impl SessionStore for SqliteStore {
 
     async fn tell(&self, session: &SessionId, facts: Vec<Fact>) -> Result<(), StoreError> {
         let session = session.clone();
-        self.writer.write(move |db| append::tell(db, &session, facts)).await
+        self.writer.write(move |db| append::tell(db, &session, &facts)).await
     }
 
     async fn flush(&self) -> Result<(), StoreError> {
-        self.writer.flush().await
+        self.database.flush().await
     }
 
     async fn read(&self, session: &SessionId, after: EntryNumber) -> Result<Vec<Entry>, StoreError> {
@@ -193,7 +193,9 @@ impl SessionStore for SqliteStore {
             let source = source.clone();
             self.database.read(move |db| fork::known_at(db, &source, at)).await?
         };
-        self.writer.write_slowly(move |db| fork::fork(db, &source, known, at, fork, now, facts)).await
+        self.writer
+            .write_slowly(move |db| fork::fork(db, &source, known.clone(), at, fork.clone(), now, facts.clone()))
+            .await
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {

@@ -140,7 +140,7 @@ fn project(db: &Db<'_>, writer: &WriterHandle, log: Log) -> Result<(), StoreErro
             if segment.replay.is_at_end() {
                 let next = Segment::begin(entry.number);
                 let sealed = std::mem::replace(&mut segment, next).seal(db)?;
-                if !writer.write_here(move |db| write_segment(db, log, sealed))? {
+                if !writer.write_here(move |db| write_segment(db, log, &sealed))? {
                     // Someone else was faster, or the log is gone.
                     return Ok(());
                 }
@@ -173,6 +173,7 @@ struct Sealed {
 }
 
 /// A piece of the replay form, as it is stored.
+#[derive(Clone)]
 struct Piece {
     /// In the last piece of a segment.
     states: Option<String>,
@@ -269,7 +270,7 @@ fn passages(view: View, times: &Times) -> Vec<Passage> {
 }
 
 /// Writes a sealed segment; says no if the log does not stand where the segment begins, or no longer has all of it.
-fn write_segment(db: &Db<'_>, log: Log, sealed: Sealed) -> Result<bool, StoreError> {
+fn write_segment(db: &Db<'_>, log: Log, sealed: &Sealed) -> Result<bool, StoreError> {
     if !stands_at(db, log, sealed.after, sealed.last)? {
         return Ok(false);
     }
@@ -277,8 +278,9 @@ fn write_segment(db: &Db<'_>, log: Log, sealed: Sealed) -> Result<bool, StoreErr
     let newest =
         db.query_one("SELECT max(id) FROM replay WHERE id > ?1 AND id <= ?2", [start, end], |row| row.get(0))?;
     let next = newest.flatten().unwrap_or(start) + 1;
-    for (id, Piece { states, holes, packed }) in (next..).zip(sealed.pieces) {
+    for (id, piece) in (next..).zip(&sealed.pieces) {
         let (first, last) = (sealed.after.next().get(), sealed.last.get());
+        let Piece { states, holes, packed } = piece.clone();
         let row = PieceRow { id, first, last, states, holes, packed, is_whole: true };
         db.execute(
             "INSERT INTO replay (id, first, last, states, holes, checksum, packed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -442,7 +444,7 @@ pub(super) fn passage_text(
 
 #[cfg(test)]
 mod tests {
-    use rejoin_transcript::{AgentInfo, Cwd, Fact, Json, MessageId, Session, SessionId, Step, TurnEnd};
+    use rejoin_transcript::{AgentInfo, Cwd, Json, MessageId, Session, SessionId, Step, TurnEnd};
 
     use super::super::rows::{ReadyStep, insert_session};
     use super::super::{append, delete, fork, leases};
@@ -457,8 +459,8 @@ mod tests {
 
     fn append(db: &Db<'_>, after: u32, steps: Vec<Step>) -> Log {
         let lease = leases::acquire(db, &id("source"), &Owner::this_process(), NOW).unwrap();
-        let steps = steps.into_iter().map(|step| ReadyStep::new(step).unwrap()).collect();
-        append::append(db, &lease, EntryNumber::new(after), steps, Vec::<Fact>::new()).unwrap().0
+        let steps: Vec<ReadyStep> = steps.into_iter().map(|step| ReadyStep::new(step).unwrap()).collect();
+        append::append(db, &lease, EntryNumber::new(after), &steps, &[]).unwrap().0
     }
 
     fn turn(turn: u32, words: &[&str]) -> Vec<Step> {
@@ -493,7 +495,7 @@ mod tests {
             let sealed = segment.seal(db).unwrap();
             delete::delete(db, &id("source"), NOW).unwrap();
 
-            assert!(!write_segment(db, log, sealed).unwrap());
+            assert!(!write_segment(db, log, &sealed).unwrap());
 
             let sql = "SELECT count(*) FROM passage_text WHERE passage_text MATCH 'goneqzx'";
             assert_eq!(db.query_one(sql, [], |row| row.get(0)).unwrap(), Some(0));

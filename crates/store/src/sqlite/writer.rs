@@ -3,8 +3,8 @@
 //! Work is put in a queue, and then someone leads: takes the connection and commits what is in the queue, together. What
 //! arrives while a commit runs shares the next one. Quick work, such as an append, is led by the caller itself, since
 //! waking a thread takes longer than the commit; work that may take its time is led on a thread where it may. Each piece
-//! of work is whole or not at all: should one fail, it is rolled back alone. Nobody is told that their work is done before
-//! it is committed.
+//! of work is whole or not at all: one that is refused has written nothing, and should one fail, all that shared its
+//! transaction are done again, each alone. Nobody is told that their work is done before it is committed.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -24,19 +24,51 @@ const COMMITS_BETWEEN_LOOKS: u32 = 64;
 /// A write-ahead log of so many pages is written back into the file.
 const LONG_LOG: u32 = 4_000;
 
-/// Tells someone how their work ended, once the commit has.
+/// Tells someone how something ended.
 type Reply = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
-/// Work inside a transaction, or the reason why there is none. Gives the reply, and whether to keep what was written.
-type Work = Box<dyn FnOnce(Result<&Db<'_>, StoreError>) -> (Reply, Kept) + Send>;
+/// Work inside a transaction, and whoever waits for it.
+trait Work: Send {
+    /// Does the work; may be called again after the transaction was rolled back.
+    fn attempt(&mut self, db: &Db<'_>) -> Result<(), StoreError>;
+
+    /// Tells whoever waits how the last attempt ended, or why it could not be committed.
+    fn reply(self: Box<Self>, committed: Result<(), StoreError>);
+}
+
+struct Waiting<T, F> {
+    work: F,
+    outcome: Option<Result<T, StoreError>>,
+    sender: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T: Send, F: FnMut(&Db<'_>) -> Result<T, StoreError> + Send> Work for Waiting<T, F> {
+    fn attempt(&mut self, db: &Db<'_>) -> Result<(), StoreError> {
+        let outcome = self.outcome.insert((self.work)(db));
+        outcome.as_ref().map(|_| ()).map_err(Clone::clone)
+    }
+
+    fn reply(self: Box<Self>, committed: Result<(), StoreError>) {
+        let outcome = match (self.outcome, committed) {
+            (Some(Err(error)), _) | (_, Err(error)) => Err(error),
+            (Some(outcome), Ok(())) => outcome,
+            (None, Ok(())) => Err(StoreError::Closed),
+        };
+        // Nobody may be waiting any more; the work is done all the same.
+        let _ = self.sender.send(outcome);
+    }
+}
 
 enum Job {
     /// Work that takes no longer than a commit does.
-    Quick(Work),
+    Quick(Box<dyn Work>),
     /// Work that may take its time.
-    Slow(Work),
-    /// Work whose commit, with all before it, must survive the loss of power.
-    Flush(Work),
+    Slow(Box<dyn Work>),
+    /// What can't be done inside a transaction.
+    Alone(Alone),
+}
+
+enum Alone {
     /// Remove what was deleted from the files.
     Scrub(Scrub, Reply),
     /// Write the write-ahead log back into the file.
@@ -57,21 +89,6 @@ pub(super) enum Scrub {
 
 /// A file of at most this many bytes is written anew in a moment.
 const SMALL: u64 = 64 * 1024 * 1024;
-
-/// Whether what some work wrote is to be kept.
-enum Kept {
-    Yes,
-    No(StoreError),
-}
-
-/// How safe a commit is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Safety {
-    /// Survives the death of the process.
-    Process,
-    /// Survives the loss of power, with everything before it.
-    Power,
-}
 
 /// Where the one who leads runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -119,7 +136,7 @@ impl Writer {
     /// Runs `work`, which takes no longer than a commit does, in a transaction; returns once it is committed.
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Db<'_>) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnMut(&Db<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (work, mut done) = pack(work);
         self.push(Job::Quick(work));
@@ -135,7 +152,7 @@ impl Writer {
     /// Runs `work`, which may take its time, in a transaction; returns once it is committed.
     pub(super) async fn write_slowly<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Db<'_>) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnMut(&Db<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (work, done) = pack(work);
         self.push(Job::Slow(work));
@@ -143,20 +160,10 @@ impl Writer {
         done.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Makes everything written so far survive the loss of power.
-    pub(super) async fn flush(&self) -> Result<(), StoreError> {
-        // Only a commit that writes something is synced.
-        let mark = "UPDATE meta SET value = value + 1 WHERE key = 'flushes'";
-        let (work, done) = pack(move |db| db.execute(mark, []).map(|_| ()));
-        self.push(Job::Flush(work));
-        self.lead_on_thread();
-        done.await.map_err(|_| StoreError::Closed)?
-    }
-
     /// Removes what was deleted from the files.
     pub(super) async fn scrub(&self, scrub: Scrub) -> Result<(), StoreError> {
         let (sender, done) = oneshot::channel();
-        self.push(Job::Scrub(scrub, reply_to(sender, ())));
+        self.push(Job::Alone(Alone::Scrub(scrub, reply_to(sender))));
         self.lead_on_thread();
         done.await.map_err(|_| StoreError::Closed)?
     }
@@ -184,7 +191,7 @@ impl WriterHandle {
     /// As [`Writer::write_slowly`], for a thread that may wait.
     pub(super) fn write_here<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Db<'_>) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnMut(&Db<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (work, done) = pack(work);
         self.shared.queue().push_back(Job::Slow(work));
@@ -195,7 +202,7 @@ impl WriterHandle {
     /// As [`Writer::scrub`], for a thread that may wait.
     pub(super) fn scrub_here(&self, scrub: Scrub) -> Result<(), StoreError> {
         let (sender, done) = oneshot::channel();
-        self.shared.queue().push_back(Job::Scrub(scrub, reply_to(sender, ())));
+        self.shared.queue().push_back(Job::Alone(Alone::Scrub(scrub, reply_to(sender))));
         self.shared.lead(Leader::Thread);
         done.blocking_recv().map_err(|_| StoreError::Closed)?
     }
@@ -203,22 +210,15 @@ impl WriterHandle {
 
 /// Packs `work` together with whoever waits for it.
 fn pack<T: Send + 'static>(
-    work: impl FnOnce(&Db<'_>) -> Result<T, StoreError> + Send + 'static,
-) -> (Work, oneshot::Receiver<Result<T, StoreError>>) {
+    work: impl FnMut(&Db<'_>) -> Result<T, StoreError> + Send + 'static,
+) -> (Box<dyn Work>, oneshot::Receiver<Result<T, StoreError>>) {
     let (sender, done) = oneshot::channel();
-    let work: Work = Box::new(move |db| match db.and_then(work) {
-        Ok(value) => (reply_to(sender, value), Kept::Yes),
-        Err(error) => {
-            let told = error.clone();
-            (Box::new(move |_| drop(sender.send(Err(told)))), Kept::No(error))
-        }
-    });
-    (work, done)
+    (Box::new(Waiting { work, outcome: None, sender }), done)
 }
 
-/// Gives `value` to whoever waits, once it is committed. Nobody may be waiting any more; the work is done all the same.
-fn reply_to<T: Send + 'static>(sender: oneshot::Sender<Result<T, StoreError>>, value: T) -> Reply {
-    Box::new(move |committed| drop(sender.send(committed.map(|()| value))))
+/// Tells whoever waits. Nobody may be waiting any more.
+fn reply_to(sender: oneshot::Sender<Result<(), StoreError>>) -> Reply {
+    Box::new(move |done| drop(sender.send(done)))
 }
 
 impl Shared {
@@ -262,13 +262,13 @@ impl Shared {
     }
 
     /// Takes the work from the front of the queue that goes in one commit, and what comes behind it if that is alone.
-    fn take_group(&self, leader: Leader) -> (Vec<Work>, Option<Job>) {
+    fn take_group(&self, leader: Leader) -> (Vec<Box<dyn Work>>, Option<Alone>) {
         let (mut queue, mut group) = (self.queue(), Vec::new());
         while group.len() < GROUP {
             match queue.pop_front() {
                 Some(Job::Quick(work)) => group.push(work),
                 Some(Job::Slow(work)) if leader == Leader::Thread => group.push(work),
-                Some(job) if leader == Leader::Thread => return (group, Some(job)),
+                Some(Job::Alone(alone)) if leader == Leader::Thread => return (group, Some(alone)),
                 Some(job) => {
                     queue.push_front(job);
                     break;
@@ -290,38 +290,22 @@ impl Shared {
         // A connection whose patience can't be set fails at the next step, and says why.
         let _ = self.database.set_patience(&connection.connection, patience);
         loop {
-            let (mut group, alone) = self.take_group(leader);
+            let (group, alone) = self.take_group(leader);
             if group.is_empty() && alone.is_none() {
                 return true;
             }
-            let safety = match alone {
-                Some(Job::Flush(work)) => {
-                    group.push(work);
-                    Safety::Power
-                }
-                Some(Job::Scrub(scrub, reply)) => {
-                    connection.commit(&self.database, group, Safety::Process, leader);
-                    reply(connection.scrub(&self.database, scrub));
-                    continue;
-                }
-                Some(Job::Checkpoint) => {
-                    connection.commit(&self.database, group, Safety::Process, leader);
-                    connection.checkpoint(&self.database);
-                    continue;
-                }
-                Some(Job::Quick(work) | Job::Slow(work)) => {
-                    group.push(work);
-                    Safety::Process
-                }
-                None => Safety::Process,
-            };
-            if let Some(undone) = connection.commit(&self.database, group, safety, leader) {
+            if let Some(undone) = connection.commit(&self.database, group, leader) {
                 let mut queue = self.queue();
                 undone.into_iter().rev().for_each(|work| queue.push_front(Job::Quick(work)));
                 return false;
             }
+            match alone {
+                Some(Alone::Scrub(scrub, reply)) => reply(connection.scrub(&self.database, scrub)),
+                Some(Alone::Checkpoint) => connection.checkpoint(&self.database),
+                None => {}
+            }
             if connection.is_log_long(&self.database) {
-                self.queue().push_back(Job::Checkpoint);
+                self.queue().push_back(Job::Alone(Alone::Checkpoint));
                 return leader == Leader::Thread;
             }
         }
@@ -329,33 +313,32 @@ impl Shared {
 }
 
 impl WriteConnection {
-    /// Does the work of `group` in as few transactions as possible, and tells everyone how it ended.
+    /// Does the work of `group` in one transaction if it can be, and tells everyone how it ended.
     ///
     /// Gives the work back if another process writes and the leader may not wait for it.
-    fn commit(&mut self, database: &Database, group: Vec<Work>, safety: Safety, leader: Leader) -> Option<Vec<Work>> {
-        let is_alone = group.len() == 1;
-        let mut group = group.into_iter().peekable();
-        while group.peek().is_some() {
-            let mut replies = Vec::new();
-            let committed = self.transaction(database, safety, |db| {
-                for work in group.by_ref() {
-                    let (reply, outcome) = if is_alone { run_alone(db, work) } else { run_among_others(db, work) };
-                    replies.push(reply);
-                    outcome?;
+    fn commit(
+        &mut self,
+        database: &Database,
+        mut group: Vec<Box<dyn Work>>,
+        leader: Leader,
+    ) -> Option<Vec<Box<dyn Work>>> {
+        if group.is_empty() {
+            return None;
+        }
+        let mut has_begun = false;
+        let committed = self.transaction(database, |db| {
+            has_begun = true;
+            group.iter_mut().try_for_each(|work| attempt(db, work.as_mut()))
+        });
+        match committed {
+            Err(StoreError::Locked { .. }) if !has_begun && leader == Leader::Caller => return Some(group),
+            Err(_) if has_begun && group.len() > 1 => {
+                for mut work in group {
+                    let committed = self.transaction(database, |db| attempt(db, work.as_mut()));
+                    work.reply(committed);
                 }
-                Ok(())
-            });
-            if replies.is_empty() {
-                // There was no transaction to work in.
-                let error = committed.clone().err().unwrap_or(StoreError::Closed);
-                if leader == Leader::Caller && matches!(error, StoreError::Locked { .. }) {
-                    return Some(group.collect());
-                }
-                replies.extend(group.by_ref().map(|work| work(Err(error.clone())).0));
             }
-            for reply in replies {
-                reply(committed.clone());
-            }
+            committed => group.into_iter().for_each(|work| work.reply(committed.clone())),
         }
         None
     }
@@ -364,24 +347,15 @@ impl WriteConnection {
     fn transaction(
         &mut self,
         database: &Database,
-        safety: Safety,
         work: impl FnOnce(&Db<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         self.commits += 1;
         let db = database.on(&self.connection);
-        if safety == Safety::Power {
-            db.execute("PRAGMA synchronous = FULL", [])?;
-        }
-        let done = db.execute("BEGIN IMMEDIATE", []).and_then(|_| {
-            let done = database.check_schema(&self.connection).and_then(|()| work(&db));
-            let done = done.and_then(|()| db.execute("COMMIT", []).map(|_| ()));
-            if done.is_err() && !self.connection.is_autocommit() {
-                db.execute("ROLLBACK", [])?;
-            }
-            done
-        });
-        if safety == Safety::Power {
-            db.execute("PRAGMA synchronous = NORMAL", [])?;
+        db.execute("BEGIN IMMEDIATE", [])?;
+        let done = database.check_schema(&self.connection).and_then(|()| work(&db));
+        let done = done.and_then(|()| db.execute("COMMIT", []).map(|_| ()));
+        if done.is_err() && !self.connection.is_autocommit() {
+            db.execute("ROLLBACK", [])?;
         }
         done
     }
@@ -429,22 +403,10 @@ impl WriteConnection {
     }
 }
 
-/// Runs the only work of a transaction. Where it fails, the transaction does.
-fn run_alone(db: &Db<'_>, work: Work) -> (Reply, Result<(), StoreError>) {
-    match work(Ok(db)) {
-        (reply, Kept::Yes) => (reply, Ok(())),
-        (reply, Kept::No(error)) => (reply, Err(error)),
+/// Does some work. What is refused has written nothing, so that the transaction can go on.
+fn attempt(db: &Db<'_>, work: &mut dyn Work) -> Result<(), StoreError> {
+    match work.attempt(db) {
+        Err(error) if !error.is_refusal() => Err(error),
+        _ => Ok(()),
     }
-}
-
-/// Runs work beside others. Where it fails, it is rolled back alone, unless SQLite has given the whole transaction up.
-fn run_among_others(db: &Db<'_>, work: Work) -> (Reply, Result<(), StoreError>) {
-    let begun = db.execute("SAVEPOINT work", []);
-    let (reply, kept) = work(begun.as_ref().map(|_| db).map_err(Clone::clone));
-    let outcome = begun.and_then(|_| match kept {
-        Kept::Yes => db.execute("RELEASE work", []),
-        Kept::No(error) if db.connection.is_autocommit() => Err(error),
-        Kept::No(_) => db.execute("ROLLBACK TO work", []),
-    });
-    (reply, outcome.map(|_| ()))
 }
