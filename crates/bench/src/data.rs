@@ -93,6 +93,42 @@ impl Script {
         Ok(steps)
     }
 
+    /// A turn of a coding agent: of five entries, two say something, one thinks, and two are of a tool.
+    pub(crate) fn coding_turn(&mut self, entries: u32, mut text: impl FnMut(usize) -> String) -> Result<Vec<Step>> {
+        let mut steps = vec![self.prompt(&text(TEXT_BYTES))?];
+        for count in 2..entries {
+            let update = match count % 5 {
+                0 | 1 => {
+                    steps.push(self.chunk(&text(TEXT_BYTES))?);
+                    continue;
+                }
+                2 => json!({
+                    "sessionUpdate": "agent_thought_chunk",
+                    "messageId": format!("thought-{}-{}", self.turn, count / 5),
+                    "content": { "type": "text", "text": text(TEXT_BYTES) },
+                }),
+                3 => json!({
+                    "sessionUpdate": "tool_call",
+                    "toolCallId": format!("call-{}-{}", self.turn, count / 5),
+                    "title": format!("Read src/file{count}.rs"),
+                    "kind": "read",
+                    "status": "in_progress",
+                    "rawInput": { "path": format!("/home/me/project/src/file{count}.rs"), "note": text(TEXT_BYTES / 2) },
+                }),
+                _ => json!({
+                    "sessionUpdate": "tool_call_update",
+                    "toolCallId": format!("call-{}-{}", self.turn, count / 5),
+                    "status": "completed",
+                    "content": [{ "type": "content", "content": { "type": "text", "text": text(TEXT_BYTES) } }],
+                }),
+            };
+            self.chunks += 1;
+            steps.push(Step::update(self.now(), Turn::In(self.turn), Json::from_value(&update)?)?);
+        }
+        steps.push(self.turn_end());
+        Ok(steps)
+    }
+
     fn now(&self) -> Timestamp {
         BEGINNING.plus_millis(i64::from(self.turn) * 60_000 + i64::from(self.chunks) * 40)
     }

@@ -56,6 +56,42 @@ impl Texts {
     }
 }
 
+/// Prose and code as people write them: this project's own, read from beginning to end and over again.
+#[derive(Default)]
+pub(crate) struct RealText {
+    source: usize,
+    at: usize,
+}
+
+impl RealText {
+    const SOURCES: [&str; 8] = [
+        include_str!("../../../README.md"),
+        include_str!("../../../docs/architecture.md"),
+        include_str!("../../../docs/glossary.md"),
+        include_str!("../../transcript/src/replay.rs"),
+        include_str!("../../../LICENSE"),
+        include_str!("../../transcript/src/session.rs"),
+        include_str!("../../../CONTRIBUTING.md"),
+        include_str!("../../store/src/lib.rs"),
+    ];
+
+    /// The next `bytes` bytes or so.
+    pub(crate) fn next(&mut self, bytes: usize) -> String {
+        let mut text = String::with_capacity(bytes + 4);
+        while text.len() < bytes {
+            let source = Self::SOURCES[self.source % Self::SOURCES.len()];
+            let end = (self.at + bytes - text.len()).min(source.len());
+            let end = (end..=source.len()).find(|end| source.is_char_boundary(*end)).unwrap_or(source.len());
+            text.push_str(&source[self.at..end]);
+            self.at = end;
+            if end == source.len() {
+                (self.source, self.at) = (self.source + 1, 0);
+            }
+        }
+        text
+    }
+}
+
 /// A word that can be spoken; the rarer, the longer.
 fn make_word(dice: &mut Dice, rank: u32) -> String {
     let length = 2 + rank.ilog10() + dice.below(4);
@@ -98,6 +134,13 @@ impl Dice {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn real_text_goes_on_for_ever() {
+        let mut text = RealText::default();
+        let all: usize = (0..2_000).map(|_| text.next(400).len()).sum();
+        assert!((800_000..810_000).contains(&all), "{all}");
+    }
 
     #[test]
     fn texts_are_the_same_each_time_and_as_long_as_asked() {

@@ -16,7 +16,11 @@ mod report;
 mod search;
 mod sqlite;
 
+use std::future::{Future, poll_fn};
+use std::task::Poll;
+
 use async_trait::async_trait;
+use futures::future::maybe_done;
 use futures::{Stream, TryStreamExt, stream};
 use rejoin_transcript::{Entry, EntryNumber, Fact, Session, SessionId, Step, Timestamp};
 
@@ -134,16 +138,25 @@ pub trait SessionStore: Send + Sync {
     async fn remove_empty(&self, before: Timestamp) -> Result<u64, StoreError>;
 }
 
-/// All entries of `session` behind `after`, in bounded memory.
+/// All entries of `session` behind `after`, in bounded memory. The next page is read while this one is used.
 pub fn entries<'a, S: SessionStore + ?Sized>(
     store: &'a S,
     session: &'a SessionId,
     after: EntryNumber,
 ) -> impl Stream<Item = Result<Entry, StoreError>> + 'a {
-    let pages = stream::try_unfold(after, move |after| async move {
-        let page = store.read(session, after).await?;
-        let last = page.last().map(|entry| entry.number);
-        Ok(last.map(|last| (stream::iter(page.into_iter().map(Ok)), last)))
+    let begin = move |after| Box::pin(maybe_done(store.read(session, after)));
+    let pages = stream::try_unfold(begin(after), move |mut reading| async move {
+        reading.as_mut().await;
+        let page = reading.as_mut().take_output().unwrap_or(Ok(Vec::new()))?;
+        let Some(last) = page.last().map(|entry| entry.number) else { return Ok(None) };
+        let mut next = begin(last);
+        // Looked at once, so that it begins.
+        poll_fn(|context| {
+            let _ = next.as_mut().poll(context);
+            Poll::Ready(())
+        })
+        .await;
+        Ok(Some((stream::iter(page.into_iter().map(Ok)), next)))
     });
     pages.try_flatten()
 }

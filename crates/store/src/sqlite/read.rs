@@ -10,7 +10,7 @@ use crate::cut::read_holes;
 use crate::{ReplayPage, ReplayPlace, StoreError};
 
 /// A page ends after this many entries …
-const PAGE_ENTRIES: usize = 4_096;
+const PAGE_ENTRIES: usize = 2_048;
 
 /// … or this many bytes of them.
 const PAGE_BYTES: usize = 1024 * 1024;
