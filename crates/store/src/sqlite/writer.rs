@@ -44,6 +44,10 @@ struct Waiting<T, F> {
 
 impl<T: Send, F: FnMut(&Db<'_>) -> Result<T, StoreError> + Send> Work for Waiting<T, F> {
     fn attempt(&mut self, db: &Db<'_>) -> Result<(), StoreError> {
+        // Whoever asked for it has given it up before it began.
+        if self.sender.is_closed() {
+            return Ok(());
+        }
         let outcome = self.outcome.insert((self.work)(db));
         outcome.as_ref().map(|_| ()).map_err(Clone::clone)
     }

@@ -74,6 +74,18 @@ async fn writers_at_once_do_not_disturb_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_append_that_was_given_up_is_not_made_later() {
+    let temp = TempStore::new();
+    let (session, lease) = create_and_acquire(&temp.store).await;
+    let mut given_up = temp.store.append(&lease, EntryNumber::START, vec![prompt(1, "given up")], Vec::new());
+    assert!(futures::poll!(&mut given_up).is_pending());
+    drop(given_up);
+    temp.store.append(&lease, EntryNumber::START, vec![prompt(1, "kept")], Vec::new()).await.unwrap();
+    assert_eq!(numbers(&temp.store, &session).await, [1]);
+    finds(&temp.store, "given", &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn deleted_words_are_in_no_file() {
     let temp = TempStore::new();
     let store = &temp.store;
