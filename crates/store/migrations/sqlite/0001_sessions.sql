@@ -53,9 +53,7 @@ CREATE TABLE entry (
     id INTEGER PRIMARY KEY,  -- log << 32 | number: a session's entries lie together
     at INTEGER NOT NULL,
     turn INTEGER NOT NULL,   -- Turn::code
-    kind INTEGER NOT NULL,   -- StepKind::code
-    audience INTEGER NOT NULL,
-    protocol INTEGER NOT NULL,
+    tag INTEGER NOT NULL,    -- StepKind::code | Audience::code << 8 | protocol << 16, and << 32 which of the next are there
     message_id TEXT,
     extra TEXT,
     holes BLOB,              -- where big content was cut out of the body, and its addresses

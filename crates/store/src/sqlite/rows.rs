@@ -215,28 +215,16 @@ pub(super) fn insert_entry(db: &Db<'_>, log: Log, number: EntryNumber, ready: &R
     };
     let checksum = row.checksum();
     db.execute(
-        "INSERT INTO entry (id, at, turn, kind, audience, protocol, message_id, extra, holes, checksum, body)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        params![
-            row.id,
-            row.at,
-            row.turn,
-            row.kind,
-            row.audience,
-            row.protocol,
-            message_id,
-            extra,
-            row.holes,
-            checksum,
-            body
-        ],
+        "INSERT INTO entry (id, at, turn, tag, message_id, extra, holes, checksum, body)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        params![row.id, row.at, row.turn, row.tag(), message_id, extra, row.holes, checksum, body],
     )?;
     Ok(())
 }
 
 /// The entries of a log behind one row, up to another, for [`read_entry`].
 pub(super) const SELECT_ENTRIES: &str = "
-    SELECT id, at, turn, kind, audience, protocol, message_id, extra, holes, checksum, body
+    SELECT id, at, turn, tag, message_id, extra, holes, checksum, body
     FROM entry WHERE id > ?1 AND id <= ?2 ORDER BY id";
 
 /// An entry as it is stored: big content is still elsewhere.
@@ -252,20 +240,25 @@ pub(super) fn read_entry(row: &Row<'_>) -> rusqlite::Result<Result<StoredEntry, 
 }
 
 fn read_columns(row: &Row<'_>, id: i64) -> Option<StoredEntry> {
-    let text = |column| row.get_ref(column).ok()?.as_str_or_null().ok();
+    let [kind, audience, protocol_low, protocol_high, there, ..] = row.get::<_, i64>(3).ok()?.to_le_bytes();
+    // Looking at a column takes time, even at one that is empty, and these mostly are.
+    let text = |column, bit| match there & bit {
+        0 => Some(None),
+        _ => row.get_ref(column).ok()?.as_str().ok().map(Some),
+    };
     let stored = EntryRow {
         id,
         at: row.get(1).ok()?,
         turn: row.get(2).ok()?,
-        kind: row.get(3).ok()?,
-        audience: row.get(4).ok()?,
-        protocol: row.get(5).ok()?,
-        message_id: text(6)?,
-        extra: text(7)?,
-        holes: row.get_ref(8).ok()?.as_blob_or_null().ok()?,
-        body: text(10)??,
+        kind,
+        audience,
+        protocol: u16::from_le_bytes([protocol_low, protocol_high]),
+        message_id: text(4, HAS_MESSAGE_ID)?,
+        extra: text(5, HAS_EXTRA)?,
+        holes: if there & HAS_HOLES == 0 { None } else { Some(row.get_ref(6).ok()?.as_blob().ok()?) },
+        body: row.get_ref(8).ok()?.as_str().ok()?,
     };
-    if row.get::<_, u32>(9).ok()? != stored.checksum() {
+    if row.get::<_, u32>(7).ok()? != stored.checksum() {
         return None;
     }
     let step = Step {
@@ -278,7 +271,10 @@ fn read_columns(row: &Row<'_>, id: i64) -> Option<StoredEntry> {
         extra: stored.extra.map(|extra| Json::from_stored(extra.to_owned())),
         body: Json::from_stored(stored.body.to_owned()),
     };
-    let holes = read_holes(stored.holes.unwrap_or_default())?;
+    let holes = match stored.holes {
+        Some(holes) => read_holes(holes)?,
+        None => Vec::new(),
+    };
     Some(StoredEntry { entry: Entry { number: number_in(id), step }, holes })
 }
 
@@ -296,21 +292,38 @@ struct EntryRow<'a> {
     body: &'a str,
 }
 
+/// Bits of the tag: which of the columns that may be empty are not.
+const HAS_MESSAGE_ID: u8 = 1;
+const HAS_EXTRA: u8 = 2;
+const HAS_HOLES: u8 = 4;
+
 impl EntryRow<'_> {
+    /// The small columns in one.
+    fn tag(&self) -> i64 {
+        let bit = |is_there: bool, bit| if is_there { bit } else { 0 };
+        let there = bit(self.message_id.is_some(), HAS_MESSAGE_ID)
+            | bit(self.extra.is_some(), HAS_EXTRA)
+            | bit(self.holes.is_some(), HAS_HOLES);
+        let [protocol_low, protocol_high] = self.protocol.to_le_bytes();
+        i64::from_le_bytes([self.kind, self.audience, protocol_low, protocol_high, there, 0, 0, 0])
+    }
+
     fn checksum(&self) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
-        let mut numbers = [0; 28];
+        let texts = [self.message_id.map(str::as_bytes), self.extra.map(str::as_bytes), self.holes];
+        // The length of each text, or that there is none, tells where one ends and the next begins.
+        let length = |text: Option<&[u8]>| text.map_or(u64::MAX, |text| text.len() as u64).to_le_bytes();
+        let mut numbers = [0; 56];
         numbers[..8].copy_from_slice(&self.id.to_le_bytes());
         numbers[8..16].copy_from_slice(&self.at.to_le_bytes());
         numbers[16..24].copy_from_slice(&self.turn.to_le_bytes());
-        numbers[24..26].copy_from_slice(&[self.kind, self.audience]);
-        numbers[26..].copy_from_slice(&self.protocol.to_le_bytes());
+        numbers[24..32].copy_from_slice(&self.tag().to_le_bytes());
+        for (place, text) in numbers[32..].chunks_exact_mut(8).zip(texts) {
+            place.copy_from_slice(&length(text));
+        }
         hasher.update(&numbers);
-        let texts = [self.message_id.map(str::as_bytes), self.extra.map(str::as_bytes), self.holes];
-        for text in texts {
-            // The length, or that there is none, tells where one ends and the next begins.
-            hasher.update(&text.map_or(u64::MAX, |text| text.len() as u64).to_le_bytes());
-            hasher.update(text.unwrap_or_default());
+        for text in texts.into_iter().flatten() {
+            hasher.update(text);
         }
         hasher.update(self.body.as_bytes());
         hasher.finalize()

@@ -19,7 +19,7 @@ use crate::StoreError;
 const GROUP: usize = 128;
 
 /// After this many commits, it is looked how long the write-ahead log is.
-const COMMITS_BETWEEN_LOOKS: u32 = 64;
+const COMMITS_BETWEEN_LOOKS: u32 = 16;
 
 /// A write-ahead log of so many pages is written back into the file.
 const LONG_LOG: u32 = 4_000;

@@ -219,6 +219,8 @@ async fn three_sessions() -> (tempfile::TempDir, Vec<rejoin_transcript::SessionI
     for name in ["one", "two", "three"] {
         ids.push(create_with_turn(&store, name, &format!("damage{name} {}", "filler ".repeat(1_000))).await);
     }
+    // What is not indexed before it is damaged never will be.
+    found(&store, "filler").await;
     (folder, ids)
 }
 
@@ -226,7 +228,7 @@ async fn three_sessions() -> (tempfile::TempDir, Vec<rejoin_transcript::SessionI
 async fn a_damaged_entry_is_named_and_the_others_stay_usable() {
     let (folder, ids) = three_sessions().await;
     let path = folder.path().join("sessions.db");
-    damage(&path, "damagetwo");
+    damage(&path, "damagetwo filler");
     let store = SqliteStore::open(&path).unwrap();
 
     let report = store.verify().await.unwrap();
