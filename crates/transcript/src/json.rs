@@ -216,6 +216,11 @@ pub fn read_string(json: &str) -> Option<Cow<'_, str>> {
     serde_json::from_str::<Lossy<'_>>(json).ok().map(|Lossy(text)| text)
 }
 
+/// A part of a JSON text, as a value of its own.
+pub(crate) fn keep(part: &str) -> Json {
+    Json::from_stored(part.to_owned())
+}
+
 /// `text` as a JSON string.
 pub fn write_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()

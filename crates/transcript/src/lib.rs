@@ -16,6 +16,7 @@ pub mod json;
 mod message;
 mod replay;
 mod session;
+mod settings;
 mod time;
 mod turn;
 mod update;
@@ -26,10 +27,8 @@ pub use error::TranscriptError;
 pub use json::Json;
 pub use message::{MessageId, MessageIds};
 pub use replay::{Replay, Replayed, States, replay};
-pub use session::{
-    AgentInfo, AgentSession, Cost, Cwd, Fact, InForce, McpServerNames, McpTransport, Parent, Session, SessionFacts,
-    SessionId, Settings, Shelf, Titles,
-};
+pub use session::{AgentInfo, AgentSession, Cost, Cwd, Fact, Parent, Session, SessionFacts, SessionId, Shelf, Titles};
+pub use settings::{InForce, McpServerNames, McpTransport, Settings};
 pub use time::Timestamp;
 pub use turn::{TurnEnd, interrupt};
 pub use update::{UpdateKind, content_text, with_message_id};

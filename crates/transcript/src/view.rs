@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::json::{Members, read_string};
+use crate::json::{Members, keep, read_string};
 use crate::replay::prompt_message_id;
 use crate::update::{Chunk, content_text};
 use crate::{Audience, Entry, EntryNumber, Json, StepKind, Turn, TurnEnd, UpdateKind};
@@ -319,8 +319,4 @@ fn chunk_members(update: &Json, extra: Option<&Json>) -> Vec<(String, Json)> {
         members.iter().flat_map(Members::iter).filter(|(name, _)| !matches!(*name, "sessionUpdate" | "messageId"));
     let extra = extra.map(|extra| ("(params)", extra.as_str()));
     own.chain(extra).map(|(name, value)| (name.to_owned(), keep(value))).collect()
-}
-
-fn keep(text: &str) -> Json {
-    Json::from_stored(text.to_owned())
 }

@@ -1,0 +1,129 @@
+//! What the agent offers in a session, and what of it is in force: what a load needs besides the facts.
+//!
+//! No type here can hold a value of an MCP server's environment or headers.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Json;
+use crate::json::{Members, keep, write_string};
+
+/// What the agent offers in a session, and what is in force.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Settings {
+    /// The agent's `modes`, whole, as last told.
+    pub modes: Option<Json>,
+    /// The agent's `models`, whole, as last told.
+    pub models: Option<Json>,
+    /// The agent's `configOptions`, whole, as last told.
+    pub config_options: Option<Json>,
+    /// The agent's `availableCommands`, whole, as last told.
+    pub available_commands: Option<Json>,
+    /// The settings in force.
+    pub in_force: InForce,
+    /// The latest `usage_update`, whole.
+    pub usage: Option<Json>,
+    /// The MCP servers of the latest new, load or resume.
+    pub mcp_servers: Vec<McpServerNames>,
+}
+
+/// What is kept of an MCP server that a client gave: names, never values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerNames {
+    /// The server's name.
+    pub name: String,
+    /// How it is reached.
+    pub transport: McpTransport,
+    /// The names of its environment variables.
+    #[serde(default)]
+    pub env: Vec<String>,
+    /// The names of its HTTP headers.
+    #[serde(default)]
+    pub headers: Vec<String>,
+}
+
+/// How an MCP server is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum McpTransport {
+    /// A process, over its standard streams.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    /// HTTP with server-sent events, as older servers do.
+    Sse,
+    /// The ACP connection itself.
+    Acp,
+}
+
+/// The settings in force.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InForce {
+    /// The mode's id.
+    #[serde(default)]
+    pub mode: Option<String>,
+    /// The model's id.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The values of the options, by the options' ids.
+    #[serde(default)]
+    pub options: BTreeMap<String, Json>,
+}
+
+impl InForce {
+    /// The body of the [`StateSet`](crate::StepKind::StateSet) step that puts these settings in force. What is not set
+    /// stays as it is.
+    ///
+    /// A session's settings follow from its entries alone: those it begins with are set by its first.
+    pub fn to_json(&self) -> Json {
+        let text = |name, value: &Option<String>| Some(format!("\"{name}\":{}", write_string(value.as_deref()?)));
+        let option = |(id, value): (&String, &Json)| format!("{}:{value}", write_string(id));
+        let options: Vec<String> = self.options.iter().map(option).collect();
+        let options = (!options.is_empty()).then(|| format!("\"options\":{{{}}}", options.join(",")));
+        let members: Vec<String> =
+            [text("mode", &self.mode), text("model", &self.model), options].into_iter().flatten().collect();
+        Json::from_stored(format!("{{{}}}", members.join(",")))
+    }
+
+    pub(crate) fn observe_set(&mut self, body: &Json) {
+        let Some(members) = body.members() else { return };
+        if let Some(mode) = members.get_string("mode") {
+            self.mode = Some(mode.into_owned());
+        }
+        if let Some(model) = members.get_string("model") {
+            self.model = Some(model.into_owned());
+        }
+        let options = members.get("options").and_then(Members::read);
+        for (id, value) in options.iter().flat_map(Members::iter) {
+            self.options.insert(id.to_owned(), keep(value));
+        }
+    }
+
+    pub(crate) fn observe_options(&mut self, options: &str) {
+        let options: Vec<Members<'_>> = serde_json::from_str(options).unwrap_or_default();
+        for option in options {
+            if let (Some(id), Some(value)) = (option.get_string("id"), option.get("currentValue")) {
+                self.options.insert(id.into_owned(), keep(value));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_in_force_come_back_from_their_body() {
+        let options = BTreeMap::from([("fast".to_owned(), Json::parse("true").unwrap())]);
+        let settings = InForce { mode: Some("a\"b".to_owned()), model: Some("m".to_owned()), options };
+        let mut read = InForce::default();
+        read.observe_set(&settings.to_json());
+        assert_eq!(read, settings);
+        assert_eq!(InForce::default().to_json().as_str(), "{}");
+    }
+}
