@@ -47,6 +47,11 @@ impl Json {
         &self.0
     }
 
+    /// The text, given away.
+    pub fn into_string(self) -> String {
+        self.0.into()
+    }
+
     /// The members, if this is an object that can be read.
     pub fn members(&self) -> Option<Members<'_>> {
         Members::read(&self.0)
@@ -63,6 +68,12 @@ impl Json {
             text = text.replace(['\n', '\r'], " ");
         }
         Self(text.into_boxed_str())
+    }
+}
+
+impl From<Box<RawValue>> for Json {
+    fn from(raw: Box<RawValue>) -> Self {
+        Self::one_line(String::from(Box::<str>::from(raw)))
     }
 }
 
@@ -87,8 +98,7 @@ impl Serialize for Json {
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        Ok(Self::one_line(String::from(Box::<str>::from(raw))))
+        Ok(Box::<RawValue>::deserialize(deserializer)?.into())
     }
 }
 
@@ -150,6 +160,45 @@ impl<'de> Deserialize<'de> for Members<'de> {
 
         deserializer.deserialize_map(MembersVisitor)
     }
+}
+
+/// The object in `text` with `value` in place of the member `name`, which it has; the rest stays as it is.
+///
+/// Should the member be there several times, each is replaced.
+pub fn replace_member(text: &str, name: &str, value: &str) -> Option<String> {
+    let members = Members::read(text)?;
+    let (mut replaced, mut copied) = (String::with_capacity(text.len() + value.len()), 0);
+    for (_, old) in members.iter().filter(|(member, _)| *member == name) {
+        let at = offset_in(text, old);
+        replaced.push_str(&text[copied..at]);
+        replaced.push_str(value);
+        copied = at + old.len();
+    }
+    (copied > 0).then(|| replaced + &text[copied..])
+}
+
+/// The object in `text` with the member `name` set to `value`: in its place, or behind the others.
+pub fn set_member(text: &str, name: &str, value: &str) -> Option<String> {
+    if let Some(replaced) = replace_member(text, name, value) {
+        return Some(replaced);
+    }
+    let is_empty = Members::read(text)?.iter().next().is_none();
+    let head = text.trim_end().strip_suffix('}')?;
+    let comma = if is_empty { "" } else { "," };
+    Some(format!("{head}{comma}{}:{value}}}", write_string(name)))
+}
+
+/// The object made of the members of `text` whose names are not among `names`; `None` if there is no other.
+pub fn other_members(text: &str, names: &[&str]) -> Option<Json> {
+    let members = Members::read(text)?;
+    let others = members.iter().filter(|(name, _)| !names.contains(name));
+    let others: Vec<String> = others.map(|(name, value)| format!("{}:{value}", write_string(name))).collect();
+    (!others.is_empty()).then(|| Json::one_line(format!("{{{}}}", others.join(","))))
+}
+
+/// Where `part`, a slice of `whole`, begins in it.
+pub(crate) fn offset_in(whole: &str, part: &str) -> usize {
+    part.as_ptr() as usize - whole.as_ptr() as usize
 }
 
 /// A member's name, borrowed where it holds no escapes. (`Cow` itself never borrows when deserialized.)
@@ -272,5 +321,22 @@ mod tests {
         assert_eq!(read_string(r#""\ud83d\ude00""#).unwrap(), "😀");
         assert!(read_string(r#""x\ud800y""#).unwrap().contains('\u{fffd}'));
         assert_eq!(read_string("12"), None);
+    }
+
+    #[test]
+    fn a_member_is_replaced_where_it_stands() {
+        let text = r#"{"a" : 1.50 ,"b":[null],"a":{}}"#;
+        assert_eq!(replace_member(text, "a", "\"x\"").as_deref(), Some(r#"{"a" : "x" ,"b":[null],"a":"x"}"#));
+        assert_eq!(replace_member(text, "c", "1"), None);
+        assert_eq!(set_member(text, "c", "1").as_deref(), Some(r#"{"a" : 1.50 ,"b":[null],"a":{},"c":1}"#));
+        assert_eq!(set_member(" { } ", "c", "1").as_deref(), Some(" { \"c\":1}"));
+        assert_eq!(set_member("[]", "c", "1"), None);
+    }
+
+    #[test]
+    fn the_other_members_stay_as_they_are() {
+        let other = |names: &[&str]| other_members(r#"{"a":1.50,"b":null}"#, names);
+        assert_eq!(other(&["a"]).unwrap().as_str(), r#"{"b":null}"#);
+        assert_eq!(other(&["a", "b"]), None);
     }
 }

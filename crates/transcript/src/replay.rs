@@ -12,9 +12,9 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::json::{Members, write_string};
-use crate::update::{Chunk, UpdateKind, offset_in, with_message_id};
-use crate::{Audience, Entry, Json, MessageId, StepKind, Turn};
+use crate::json::{Members, offset_in, write_string};
+use crate::update::{Chunk, UpdateKind, with_message_id};
+use crate::{Audience, Entry, Json, MessageId, Step, StepKind, Turn};
 
 /// Joined text grows to this many bytes; a longer message comes in several chunks.
 const LONGEST_TEXT: usize = 64 * 1024;
@@ -34,6 +34,51 @@ pub fn replay<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<Replayed>
     all
 }
 
+/// What a client that is there gets of `entry`: the params of each `session/update`, without the session id.
+///
+/// Nothing, if it is not for clients.
+pub fn live(entry: &Entry) -> Vec<Json> {
+    let step = &entry.step;
+    match step.kind {
+        _ if step.audience != Audience::Client => Vec::new(),
+        StepKind::Prompt => user_chunks(entry).map(|update| params(update.as_str(), None)).collect(),
+        StepKind::Update(kind) => vec![params(as_shown(kind, step).as_str(), step.extra.as_ref())],
+        StepKind::TurnEnded
+        | StepKind::PermissionAsked
+        | StepKind::PermissionAnswered
+        | StepKind::StateSet
+        | StepKind::Restored
+        | StepKind::ForkedFrom => Vec::new(),
+    }
+}
+
+/// The update of `step` with the message id that we assigned.
+fn as_shown(kind: UpdateKind, step: &Step) -> Json {
+    match &step.message_id {
+        Some(id) if kind.is_chunk() => with_message_id(&step.body, id),
+        _ => step.body.clone(),
+    }
+}
+
+/// A prompt as updates, block by block, as it was sent.
+fn user_chunks(entry: &Entry) -> impl Iterator<Item = Json> {
+    let id = write_string(prompt_message_id(entry).as_str());
+    let blocks = entry.step.body.elements().unwrap_or_default().into_iter();
+    blocks.map(move |block| {
+        let update = format!(r#"{{"sessionUpdate":"user_message_chunk","content":{block},"messageId":{id}}}"#);
+        Json::from_stored(update)
+    })
+}
+
+/// The params of a `session/update` without the session id: an object that begins with `update`.
+fn params(update: &str, extra: Option<&Json>) -> Json {
+    let extra = extra.map(Json::as_str).and_then(|extra| extra.strip_prefix('{')?.strip_suffix('}'));
+    Json::from_stored(match extra.map(str::trim) {
+        None | Some("") => format!("{{\"update\":{update}}}"),
+        Some(extra) => format!("{{\"update\":{update},{extra}}}"),
+    })
+}
+
 /// One update of a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
@@ -45,12 +90,7 @@ pub struct Replayed {
 
 impl Replayed {
     fn new(turn: Option<Turn>, update: &str, extra: Option<&Json>) -> Self {
-        let extra = extra.map(Json::as_str).and_then(|extra| extra.strip_prefix('{')?.strip_suffix('}'));
-        let params = match extra.map(str::trim) {
-            None | Some("") => format!("{{\"update\":{update}}}"),
-            Some(extra) => format!("{{\"update\":{update},{extra}}}"),
-        };
-        Self { turn, params: Json::from_stored(params) }
+        Self { turn, params: params(update, extra) }
     }
 
     /// The update alone.
@@ -109,11 +149,7 @@ impl Replay {
                 let known = kind.known_members();
                 let is_plain =
                     step.extra.is_none() && step.body.members().is_some_and(|members| members.are_all_among(known));
-                let update = match &step.message_id {
-                    Some(id) if kind.is_chunk() => with_message_id(&step.body, id),
-                    _ => step.body.clone(),
-                };
-                self.push_update(kind, is_plain, update, step.extra.as_ref());
+                self.push_update(kind, is_plain, as_shown(kind, step), step.extra.as_ref());
             }
             StepKind::TurnEnded
             | StepKind::PermissionAsked
@@ -138,13 +174,8 @@ impl Replay {
 
     /// A prompt comes block by block, as it was sent.
     fn push_prompt(&mut self, entry: &Entry) {
-        let id = prompt_message_id(entry);
-        for block in entry.step.body.elements().unwrap_or_default() {
-            let update = format!(
-                r#"{{"sessionUpdate":"user_message_chunk","content":{block},"messageId":{}}}"#,
-                write_string(id.as_str())
-            );
-            self.push_whole(Json::from_stored(update), None);
+        for update in user_chunks(entry) {
+            self.push_whole(update, None);
         }
     }
 

@@ -57,34 +57,51 @@ pub fn interrupt(entries: &[Entry], at: Timestamp) -> Vec<Step> {
     let begun = entries.iter().rev().find(|entry| entry.step.kind == StepKind::Prompt);
     let Some(Turn::In(turn)) = begun.map(|entry| entry.step.turn) else { return Vec::new() };
     let is_in_turn = |entry: &&Entry| entry.step.turn == Turn::In(turn);
-    if entries.iter().filter(is_in_turn).any(|entry| entry.step.kind == StepKind::TurnEnded) {
-        return Vec::new();
+    let mut open = OpenToolCalls::default();
+    for entry in entries.iter().filter(is_in_turn) {
+        if entry.step.kind == StepKind::TurnEnded {
+            return Vec::new();
+        }
+        open.observe(&entry.step);
     }
-    let mut steps: Vec<Step> =
-        open_tool_calls(entries.iter().filter(is_in_turn)).iter().map(|id| fail_tool_call(at, turn, id)).collect();
+    let mut steps = open.fail(at, turn);
     steps.push(Step::turn_ended(at, turn, &TurnEnd::Interrupted));
     steps
 }
 
-/// The ids, as JSON, of the tool calls whose last status is not final, in the order of their ids.
-fn open_tool_calls<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<String> {
-    let mut is_open = BTreeMap::new();
-    for entry in entries {
-        let kind = entry.step.kind;
-        let is_tool = matches!(kind, StepKind::Update(UpdateKind::ToolCall | UpdateKind::ToolCallUpdate));
-        if !is_tool || entry.step.audience != Audience::Client {
-            continue;
+/// The tool calls of a turn whose last status is not final.
+#[derive(Debug, Default)]
+pub struct OpenToolCalls {
+    /// By the ids, as JSON.
+    is_open: BTreeMap<String, bool>,
+}
+
+impl OpenToolCalls {
+    /// Takes over what `step`, the turn's next, tells.
+    pub fn observe(&mut self, step: &Step) {
+        let is_tool = matches!(step.kind, StepKind::Update(UpdateKind::ToolCall | UpdateKind::ToolCallUpdate));
+        if !is_tool || step.audience != Audience::Client {
+            return;
         }
-        let Some(members) = Members::read(entry.step.body.as_str()) else { continue };
-        let Some(id) = members.get_some("toolCallId") else { continue };
+        let Some(members) = Members::read(step.body.as_str()) else { return };
+        let Some(id) = members.get_some("toolCallId") else { return };
         match members.get_some("status") {
-            Some(status) => is_open.insert(id.to_owned(), !matches!(status, "\"completed\"" | "\"failed\"")),
+            Some(status) => {
+                self.is_open.insert(id.to_owned(), !matches!(status, "\"completed\"" | "\"failed\""));
+            }
             // An update without a status leaves it as it was, also in a call of an earlier turn.
-            None if kind == StepKind::Update(UpdateKind::ToolCall) => is_open.insert(id.to_owned(), true),
-            None => None,
-        };
+            None if step.kind == StepKind::Update(UpdateKind::ToolCall) => {
+                self.is_open.insert(id.to_owned(), true);
+            }
+            None => {}
+        }
     }
-    is_open.into_iter().filter(|(_, open)| *open).map(|(id, _)| id).collect()
+
+    /// The steps that fail those still open, marked as interrupted, in the order of their ids.
+    pub fn fail(self, at: Timestamp, turn: u32) -> Vec<Step> {
+        let open = self.is_open.into_iter().filter(|(_, is_open)| *is_open);
+        open.map(|(id, _)| fail_tool_call(at, turn, &id)).collect()
+    }
 }
 
 fn fail_tool_call(at: Timestamp, turn: u32, id: &str) -> Step {

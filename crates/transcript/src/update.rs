@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Members, read_string, write_string};
+use crate::json::{Members, offset_in, read_string, write_string};
 use crate::{Json, MessageId};
 
 /// The kinds of `session/update` that mean something to us.
@@ -212,11 +212,6 @@ pub fn with_message_id(update: &Json, id: &MessageId) -> Json {
         Some(_) => return update.clone(),
     };
     Json::from_stored(spliced)
-}
-
-/// Where `part`, a slice of `whole`, begins in it.
-pub(crate) fn offset_in(whole: &str, part: &str) -> usize {
-    part.as_ptr() as usize - whole.as_ptr() as usize
 }
 
 #[cfg(test)]
