@@ -89,7 +89,7 @@ pub(crate) struct NoMessage {
 impl Message {
     /// Reads the message in `line`.
     pub(crate) fn parse(line: &str) -> Result<Self, NoMessage> {
-        let members: Members = serde_json::from_str(line).map_err(|error| NoMessage::because(line, &error))?;
+        let members: Members = serde_json::from_str(line).map_err(|_| NoMessage::instead_of_object(line))?;
         let id = members.id.and_then(RequestId::from_value);
         if id.is_none() && members.id.is_some() {
             return Err(NoMessage::invalid(None, "an id is a string, a number or null"));
@@ -138,13 +138,14 @@ impl NoMessage {
         Self { id, error: RpcError::new(RpcError::INVALID_REQUEST, message) }
     }
 
-    /// Why `line` could not be read as an object. Takes only the place from `error`, whose text may quote the line.
-    fn because(line: &str, error: &serde_json::Error) -> Self {
+    /// What is wrong with `line`, which is not an object.
+    fn instead_of_object(line: &str) -> Self {
         let is_array = line.trim_start().starts_with('[');
         match serde_json::from_str::<IgnoredAny>(line) {
             Ok(_) if is_array => Self::invalid(None, "batches are not part of ACP: send each message on its own line"),
             Ok(_) => Self::invalid(None, "a message is a JSON object"),
-            Err(_) => {
+            Err(error) => {
+                // Only the place is taken from the error, whose text may quote the line.
                 let message = format!("the line is not JSON at column {}", error.column());
                 Self { id: None, error: RpcError::new(RpcError::PARSE_ERROR, message) }
             }
