@@ -2,7 +2,7 @@
 //!
 //! A small shell waits at a pipe that only we hold open. If the pipe ends, we are gone, and the shell ends the group. If
 //! a line comes instead, the group's leader was reaped and its number may soon be another's: the shell leaves without
-//! touching anything. It holds nothing of ours: no descriptor, no environment, nothing of the user's.
+//! touching anything. It holds nothing of ours or of the user's: no pipe to our client, no argument, no environment.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -13,7 +13,8 @@ use tokio::signal::unix::Signal;
 
 use crate::process::exit_of;
 
-// A shell can name no descriptors beyond 9; ours are closed when it starts, so these are those we were given.
+// Our own descriptors are closed when the shell starts, so those it closes are ones that we were given. It can name none
+// beyond 9: one of those stays open until the shell leaves, which is a second after us at the latest.
 const SCRIPT: &str = r#"
 trap '' INT TERM HUP
 exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
