@@ -17,12 +17,20 @@ pub(crate) struct Args {
 const STORE_HELP: &str = "Where sessions are kept [env: REJOIN_STORE] [default: $XDG_DATA_HOME/rejoin/sessions.db]";
 const LOG_HELP: &str = "How much to log, to standard error or `--log-file` [env: REJOIN_LOG] [default: off]";
 
+const CONFIG_HELP: &str = "Take the user's settings from this file [env: REJOIN_CONFIG] [default: \
+                           $XDG_CONFIG_HOME/rejoin/config.toml]";
+const TRACE_HELP: &str = "Write the traffic to this file, without secrets [env: REJOIN_TRACE]";
+
 /// Options that come before the command.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct GlobalArgs {
     /// Where sessions are kept.
     #[arg(long, value_name = "PATH", help = STORE_HELP)]
     pub(crate) store: Option<PathBuf>,
+
+    /// The user's settings.
+    #[arg(long, value_name = "FILE", help = CONFIG_HELP)]
+    pub(crate) config: Option<PathBuf>,
 
     /// How much to log, to standard error or `log_file`.
     #[arg(long, value_name = "LEVEL", help = LOG_HELP)]
@@ -31,6 +39,10 @@ pub(crate) struct GlobalArgs {
     /// Log to this file; without `--log`, at level `info`
     #[arg(long, value_name = "FILE")]
     pub(crate) log_file: Option<PathBuf>,
+
+    /// Where the traffic is written.
+    #[arg(long, value_name = "FILE", help = TRACE_HELP)]
+    pub(crate) trace: Option<PathBuf>,
 }
 
 /// How much is logged.
@@ -53,6 +65,7 @@ pub(crate) enum Command {
     Export(ExportArgs),
     Import(ImportArgs),
     Verify(VerifyArgs),
+    Config(ConfigArgs),
 }
 
 /// List sessions, the most recently used first
@@ -191,4 +204,66 @@ pub(crate) struct VerifyArgs {
     /// Write a JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// See the settings, and trust those of a project
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A setting is what was typed, else what the environment says, else the project's `.rejoin.toml`, else the user's file.
+
+Examples:
+  rejoin config                       every setting, and where it comes from
+  rejoin config path                  the files that are looked into
+  rejoin config trust                 let the project's file name programs and places")]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ConfigCommand>,
+}
+
+/// What to do with the settings.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    Show(ConfigShowArgs),
+    Path(ConfigPathArgs),
+    Trust(ConfigTrustArgs),
+}
+
+/// Show every setting, its value, and where that comes from
+#[derive(Debug, Default, clap::Args)]
+#[command(after_help = "\
+Of an agent's environment only the names are shown.
+
+Examples:
+  rejoin config show
+  REJOIN_LEASE=1min rejoin config show --json")]
+pub(crate) struct ConfigShowArgs {
+    /// Write a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show the files that settings are taken from
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin config path
+  rejoin --config other.toml config path --json")]
+pub(crate) struct ConfigPathArgs {
+    /// Write a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Let a project's file name programs and places
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Look at the file first: it can make `rejoin` start any program. If it changes, it is not trusted any more.
+
+Examples:
+  rejoin config trust                 the file of the project in whose folder you are
+  rejoin config trust ~/src/app/.rejoin.toml")]
+pub(crate) struct ConfigTrustArgs {
+    /// The file, if not the one of the current project
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
 }

@@ -7,6 +7,7 @@ use rejoin_store::StoreError;
 use rejoin_transcript::TranscriptError;
 
 use crate::env_vars;
+use crate::settings::{PROJECT_FILE, keys};
 
 /// Why a command did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -16,14 +17,68 @@ pub(crate) enum Error {
     Store(#[from] StoreError),
 
     /// Nothing says where sessions are kept.
-    #[error("there is no place for the store: neither {} nor {} is set", env_vars::STORE, env_vars::HOME)]
+    #[error(
+        "there is no place for the store: neither {} nor {} is set",
+        env_vars::of_setting(keys::STORE),
+        env_vars::HOME
+    )]
     NoStorePath,
 
-    /// The environment asks for a log level that there is none of.
-    #[error("`{value}` in {} is no log level", env_vars::LOG)]
-    BadLogLevel {
-        /// What was there instead.
-        value: String,
+    /// The file of settings that was named is not there.
+    #[error("there is no file of settings {}", path.display())]
+    NoConfigFile {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// A file of settings can't be understood.
+    #[error("{}, line {line}: {message}", path.display())]
+    NotToml {
+        /// The file.
+        path: PathBuf,
+        /// The line in it, counted from 1.
+        line: usize,
+        /// What is wrong there.
+        message: String,
+    },
+
+    /// A setting has a value that it can't have.
+    #[error("{setting} can't be {found}")]
+    BadSetting {
+        /// The setting, and where it is set.
+        setting: String,
+        /// What it is.
+        found: String,
+        /// What to write instead.
+        wanted: String,
+    },
+
+    /// There is no project file that could be trusted.
+    #[error("there is no {PROJECT_FILE} in the current folder or above it")]
+    NoProjectFile,
+
+    /// A file that should be trusted is not there.
+    #[error("there is no file {}", path.display())]
+    NoFileToTrust {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// Nothing says where to remember which files are trusted.
+    #[error(
+        "there is no place to remember what is trusted: neither {} nor {} is set",
+        env_vars::XDG_STATE_HOME,
+        env_vars::HOME
+    )]
+    NoStateFolder,
+
+    /// Which files are trusted can't be remembered.
+    #[error("the list of trusted files {} can't be written", path.display())]
+    TrustRecord {
+        /// The list.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
     },
 
     /// The log file can't be written.
@@ -39,7 +94,7 @@ pub(crate) enum Error {
     #[error("the current folder can't be found")]
     NoCurrentFolder(#[source] io::Error),
 
-    /// A file to import can't be read.
+    /// A file can't be read.
     #[error("{file} can't be read")]
     CannotRead {
         /// The file, as typed.
@@ -74,7 +129,13 @@ impl Error {
             Self::Store(StoreError::Closed) => crate::BUG,
             Self::Store(_)
             | Self::NoStorePath
-            | Self::BadLogLevel { .. }
+            | Self::NoConfigFile { .. }
+            | Self::NotToml { .. }
+            | Self::BadSetting { .. }
+            | Self::NoProjectFile
+            | Self::NoFileToTrust { .. }
+            | Self::NoStateFolder
+            | Self::TrustRecord { .. }
             | Self::LogFile { .. }
             | Self::NoCurrentFolder(_)
             | Self::CannotRead { .. }
@@ -89,9 +150,15 @@ impl Error {
         match self {
             Self::Store(error) => error.hint(),
             Self::NoStorePath => Some("name a file with `--store PATH`".to_owned()),
-            Self::BadLogLevel { .. } => Some("use off, error, warn, info, debug or trace".to_owned()),
+            Self::NoConfigFile { .. } => Some("name one that is there with `--config FILE`".to_owned()),
+            Self::BadSetting { wanted, .. } => Some(wanted.clone()),
+            Self::NoProjectFile => Some("name the file with `rejoin config trust FILE`".to_owned()),
             Self::NotATranscript { .. } => Some("import takes what `rejoin export ID` writes".to_owned()),
-            Self::LogFile { .. }
+            Self::NotToml { .. }
+            | Self::NoFileToTrust { .. }
+            | Self::NoStateFolder
+            | Self::TrustRecord { .. }
+            | Self::LogFile { .. }
             | Self::NoCurrentFolder(_)
             | Self::CannotRead { .. }
             | Self::Output(_)

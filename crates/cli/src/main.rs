@@ -19,11 +19,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::Args;
+use crate::args::{Args, Command, ConfigArgs, ConfigCommand};
 use crate::commands::{Context, Outcome};
 use crate::error::Error;
 use crate::output::Output;
-use crate::settings::Settings;
+use crate::settings::{Settings, Warning};
 
 /// A bug of ours.
 const BUG: u8 = 255;
@@ -55,15 +55,29 @@ fn start() -> ExitCode {
 }
 
 fn run(args: Args) -> Result<Outcome, Error> {
-    let settings = Settings::resolve(args.global, |name| std::env::var_os(name))?;
+    let cwd = std::env::current_dir().ok();
+    let settings = Settings::resolve(args.global, |name| std::env::var_os(name), cwd.as_deref())?;
+    let mut err = Box::new(anstream::stderr());
+    write_warnings(&settings, &args.command, &mut err);
     logging::start(&settings.log)?;
     tracing::debug!(store = %settings.store.display(), "the store");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::CannotStart)?;
-    let mut context = Context { settings, out: Output::stdout(), err: Box::new(anstream::stderr()) };
+    let mut context = Context { settings, out: Output::stdout(), err };
     let outcome = runtime.block_on(commands::run(args.command, &mut context));
     // What was written before a failure is shown too.
     let flushed = context.out.flush();
     let outcome = outcome?;
     flushed?;
     Ok(outcome)
+}
+
+/// Says what is wrong with the files of settings. One that is about to be trusted need not be said to be not trusted.
+fn write_warnings(settings: &Settings, command: &Command, err: &mut dyn Write) {
+    let is_trusting = matches!(command, Command::Config(ConfigArgs { command: Some(ConfigCommand::Trust(_)) }));
+    for warning in &settings.warnings {
+        if !(is_trusting && matches!(warning, Warning::NotTrusted { .. })) {
+            // Where this can't be written, the command may still do what was asked.
+            let _ = report::write_warning(err, warning);
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! How errors and remarks are told: the one place that renders them.
+//! How errors, warnings and remarks are told: the one place that renders them.
 
 use std::error::Error as _;
 use std::io::{self, Write};
@@ -7,8 +7,10 @@ use anstyle::{AnsiColor, Style};
 
 use crate::error::Error;
 use crate::output::printable;
+use crate::settings::Warning;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const CAUSE: Style = AnsiColor::Red.on_default();
 const HINT: Style = AnsiColor::Cyan.on_default();
 
@@ -33,6 +35,12 @@ pub(crate) fn one_line(error: &Error) -> String {
 pub(crate) fn write_remark(err: &mut dyn Write, remark: &str, hint: &str) -> io::Result<()> {
     writeln!(err, "{}", printable(remark))?;
     write_hint(err, hint)
+}
+
+/// Writes `warning`, and what to do about it.
+pub(crate) fn write_warning(err: &mut dyn Write, warning: &Warning) -> io::Result<()> {
+    write_line(err, WARNING, "warning", &warning.to_string())?;
+    write_hint(err, &warning.hint())
 }
 
 fn causes(error: &Error) -> Vec<String> {

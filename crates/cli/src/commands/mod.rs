@@ -1,5 +1,6 @@
 //! The commands: one file each.
 
+mod config;
 mod export;
 mod import;
 mod list;
@@ -48,6 +49,7 @@ pub(crate) async fn run(command: Command, context: &mut Context) -> Result<Outco
         Command::Export(args) => export::run(args, context).await,
         Command::Import(args) => import::run(args, context).await,
         Command::Verify(args) => verify::run(args, context).await,
+        Command::Config(args) => config::run(&args, context),
     }
 }
 

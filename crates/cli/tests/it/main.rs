@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+mod test_config;
 mod test_export;
 mod test_global;
 mod test_import;

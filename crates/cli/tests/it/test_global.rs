@@ -30,14 +30,18 @@ fn help_names_every_command_and_version_is_told() {
       export  Write a session to standard output, without loss
       import  Take in exported sessions
       verify  Check the store for damage
+      config  See the settings, and trust those of a project
       help    Print this message or the help of the given subcommand(s)
 
     Options:
           --store <PATH>     Where sessions are kept [env: REJOIN_STORE] [default:
                              $XDG_DATA_HOME/rejoin/sessions.db]
+          --config <FILE>    Take the user's settings from this file [env: REJOIN_CONFIG] [default:
+                             $XDG_CONFIG_HOME/rejoin/config.toml]
           --log <LEVEL>      How much to log, to standard error or `--log-file` [env: REJOIN_LOG]
                              [default: off] [possible values: off, error, warn, info, debug, trace]
           --log-file <FILE>  Log to this file; without `--log`, at level `info`
+          --trace <FILE>     Write the traffic to this file, without secrets [env: REJOIN_TRACE]
       -h, --help             Print help
       -V, --version          Print version
     --- exit 0
@@ -90,8 +94,8 @@ fn a_log_level_that_there_is_none_of_is_named() {
     let done = world.command(&["list"]).env("REJOIN_LOG", "loud").output().unwrap();
 
     assert_eq!(done.status.code(), Some(1));
-    insta::assert_snapshot!(String::from_utf8(done.stderr).unwrap(), @"
-    error: `loud` in REJOIN_LOG is no log level
-    hint: use off, error, warn, info, debug or trace
-    ");
+    insta::assert_snapshot!(String::from_utf8(done.stderr).unwrap(), @r#"
+    error: REJOIN_LOG can't be "loud"
+    hint: write "off", "error", "warn", "info", "debug" or "trace"
+    "#);
 }

@@ -49,8 +49,9 @@ impl World {
         self.folder.path().canonicalize().unwrap().join(name)
     }
 
-    /// Writes the file `name`, and gives its path.
+    /// Writes the file `name`, makes its folder, and gives its path.
     pub(crate) fn write(&self, name: &str, text: &str) -> String {
+        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
         fs::write(self.path(name), text).unwrap();
         self.path(name).display().to_string()
     }
@@ -77,7 +78,17 @@ impl World {
     }
 
     pub(crate) fn run_with_input(&self, args: &[&str], input: &str) -> Done {
+        self.finish(self.command(args), input)
+    }
+
+    /// Runs the program in the folder `name`, with `env` set.
+    pub(crate) fn run_in(&self, name: &str, env: &[(&str, &str)], args: &[&str]) -> Done {
         let mut command = self.command(args);
+        command.current_dir(self.path(name)).envs(env.iter().copied());
+        self.finish(command, "")
+    }
+
+    fn finish(&self, mut command: Command, input: &str) -> Done {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // A program that does not read its input may be gone already.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());

@@ -1,0 +1,119 @@
+//! `rejoin config show`: every setting, its value, and where that comes from.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::args::ConfigShowArgs;
+use crate::commands::{Context, Outcome};
+use crate::env_vars;
+use crate::error::Error;
+use crate::output::{one_line, short_path};
+use crate::settings::{AgentCommand, Role, Settings, Source, flag, keys};
+use crate::table::{Column, Fit, Side, write_table};
+
+const TABLE: [Column; 3] = [
+    Column { name: "SETTING", fit: Fit::Whole, side: Side::Left },
+    Column { name: "VALUE", fit: Fit::CutEnd(24), side: Side::Left },
+    Column { name: "SOURCE", fit: Fit::CutStart(24), side: Side::Left },
+];
+
+/// What is shown of a setting that is not set.
+const NOT_SET: &str = "–";
+
+#[derive(Serialize)]
+struct Rows<'a> {
+    settings: Vec<SettingRow<'a>>,
+    agents: Vec<AgentRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct SettingRow<'a> {
+    key: &'static str,
+    value: Option<String>,
+    source: SourceRow<'a>,
+}
+
+#[derive(Serialize)]
+struct AgentRow<'a> {
+    name: &'a str,
+    command: &'a [String],
+    env: Vec<&'a str>,
+    source: SourceRow<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+enum SourceRow<'a> {
+    Default,
+    Flag { name: String },
+    Environment { name: String },
+    Project { file: &'a Path, line: usize },
+    User { file: &'a Path, line: usize },
+}
+
+pub(super) fn run(args: &ConfigShowArgs, context: &mut Context) -> Result<Outcome, Error> {
+    let settings = &context.settings;
+    if args.json {
+        context.out.write_json(&rows(settings))?;
+    } else {
+        let rows = table(settings);
+        write_table(&mut context.out, &TABLE, &rows)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn rows(settings: &Settings) -> Rows<'_> {
+    let path = |path: &Path| path.display().to_string();
+    let setting = |(key, value)| SettingRow { key, value, source: SourceRow::from(source(settings, key)) };
+    let agents = settings.agents.iter().map(|(name, agent)| AgentRow {
+        name,
+        command: &agent.command,
+        env: agent.env.keys().map(String::as_str).collect(),
+        source: SourceRow::from(source(settings, &agent_key(name))),
+    });
+    Rows { settings: settings.shown(path).into_iter().map(setting).collect(), agents: agents.collect() }
+}
+
+fn table(settings: &Settings) -> Vec<[String; 3]> {
+    let path = |path: &Path| short_path(&path.display().to_string(), settings.home.as_deref());
+    let shown_source = |key: &str| match source(settings, key) {
+        Source::Default => "default".to_owned(),
+        Source::Flag { key } => flag(key),
+        Source::Environment { key } => env_vars::of_setting(key),
+        Source::File { path: file, line, .. } => format!("{}:{line}", path(file)),
+    };
+    let setting = |(key, value): (&'static str, Option<String>)| {
+        [key.to_owned(), one_line(value.as_deref().unwrap_or(NOT_SET)), shown_source(key)]
+    };
+    let agent = |(name, agent): (&String, &AgentCommand)| {
+        let (key, source) = (one_line(&agent_key(name)), shown_source(&agent_key(name)));
+        let names: Vec<&str> = agent.env.keys().map(String::as_str).collect();
+        let command = [format!("{key}.command"), one_line(&format!("{:?}", agent.command)), source.clone()];
+        let env = [format!("{key}.env"), one_line(&names.join(", ")), source];
+        if names.is_empty() { vec![command] } else { vec![command, env] }
+    };
+    let agents = settings.agents.iter().flat_map(agent);
+    settings.shown(path).into_iter().map(setting).chain(agents).collect()
+}
+
+fn agent_key(name: &str) -> String {
+    format!("{}.{name}", keys::AGENTS)
+}
+
+/// Where the value of `key` came from.
+fn source<'a>(settings: &'a Settings, key: &str) -> &'a Source {
+    settings.sources.get(key).unwrap_or(&Source::Default)
+}
+
+impl<'a> From<&'a Source> for SourceRow<'a> {
+    fn from(source: &'a Source) -> Self {
+        match source {
+            Source::Default => Self::Default,
+            Source::Flag { key } => Self::Flag { name: flag(key) },
+            Source::Environment { key } => Self::Environment { name: env_vars::of_setting(key) },
+            Source::File { role: Role::Project, path, line } => Self::Project { file: path, line: *line },
+            Source::File { role: Role::User, path, line } => Self::User { file: path, line: *line },
+        }
+    }
+}

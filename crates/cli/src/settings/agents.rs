@@ -1,0 +1,108 @@
+//! The agents that the user has named.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::file::ConfigFile;
+use super::keys;
+use super::value::{Item, Raw, read_text};
+use super::warning::Warning;
+use crate::error::Error;
+
+const COMMAND: &str = "command";
+const ENV: &str = "env";
+
+/// How an agent is started.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct AgentCommand {
+    /// The program and its arguments; never empty.
+    pub(crate) command: Vec<String>,
+    /// What is added to the environment. The values are secrets, and are never shown.
+    pub(crate) env: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for AgentCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&String> = self.env.keys().collect();
+        f.debug_struct("AgentCommand").field(COMMAND, &self.command).field(ENV, &names).finish()
+    }
+}
+
+/// An agent of a file.
+pub(super) struct Named<'a> {
+    pub(super) name: &'a str,
+    pub(super) item: &'a Item,
+    pub(super) agent: AgentCommand,
+}
+
+/// The agents of `file`; keys of theirs that there are none of are added to `warnings`.
+pub(super) fn read<'a>(file: &'a ConfigFile, warnings: &mut Vec<Warning>) -> Result<Vec<Named<'a>>, Error> {
+    let Some(item) = file.get(keys::AGENTS) else { return Ok(Vec::new()) };
+    let Raw::Table(agents) = &item.raw else { return Err(bad(file, item, keys::AGENTS, AGENT)) };
+    let named = |(name, item): (&'a String, &'a Item)| {
+        let agent = read_agent(file, &format!("{}.{name}", keys::AGENTS), item, warnings)?;
+        Ok(Named { name, item, agent })
+    };
+    agents.iter().map(named).collect()
+}
+
+const AGENT: &str = "write a table like [agents.NAME] with `command = [\"PROGRAM\", \"ARGUMENT\"]`";
+const VARIABLES: &str = "write `env = { NAME = \"value\" }`";
+
+fn read_agent(file: &ConfigFile, key: &str, item: &Item, warnings: &mut Vec<Warning>) -> Result<AgentCommand, Error> {
+    let Raw::Table(table) = &item.raw else { return Err(bad(file, item, key, AGENT)) };
+    for (name, item) in table.iter().filter(|(name, _)| ![COMMAND, ENV].contains(&name.as_str())) {
+        warnings.push(file.unknown_key(format!("{key}.{name}"), item, keys::nearest(name, &[COMMAND, ENV])));
+    }
+    let command = match table.get(COMMAND) {
+        Some(command) => read_command(file, &format!("{key}.{COMMAND}"), command)?,
+        None => return Err(file.source(item).bad(key, "without a command", AGENT)),
+    };
+    let env = match table.get(ENV) {
+        Some(env) => read_env(file, &format!("{key}.{ENV}"), env)?,
+        None => BTreeMap::new(),
+    };
+    Ok(AgentCommand { command, env })
+}
+
+fn read_command(file: &ConfigFile, key: &str, item: &Item) -> Result<Vec<String>, Error> {
+    let Raw::List(words) = &item.raw else { return Err(bad(file, item, key, AGENT)) };
+    match words.first() {
+        Some(program) => {
+            read_text(&program.raw).map_err(|_| file.source(program).unreadable(key, &program.raw, AGENT))?
+        }
+        None => return Err(file.source(item).bad(key, "empty", AGENT)),
+    };
+    words.iter().map(|word| text(file, word, key, AGENT)).collect()
+}
+
+fn read_env(file: &ConfigFile, key: &str, item: &Item) -> Result<BTreeMap<String, String>, Error> {
+    let Raw::Table(variables) = &item.raw else { return Err(bad(file, item, key, VARIABLES)) };
+    let variable =
+        |(name, item): (&String, &Item)| Ok((name.clone(), text(file, item, &format!("{key}.{name}"), VARIABLES)?));
+    variables.iter().map(variable).collect()
+}
+
+fn text(file: &ConfigFile, item: &Item, key: &str, wanted: &str) -> Result<String, Error> {
+    match &item.raw {
+        Raw::Text(text) => Ok(text.clone()),
+        Raw::Integer(_) | Raw::List(_) | Raw::Table(_) | Raw::Other(_) => Err(bad(file, item, key, wanted)),
+    }
+}
+
+/// The error that `item` is of a kind that `key` can't be. The value itself may be a secret.
+fn bad(file: &ConfigFile, item: &Item, key: &str, wanted: &str) -> Error {
+    file.source(item).bad(key, item.raw.kind(), wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_values_of_an_environment_are_not_shown() {
+        let env = BTreeMap::from([("TOKEN".to_owned(), "hush".to_owned())]);
+        let agent = AgentCommand { command: vec!["robot".to_owned()], env };
+        assert_eq!(format!("{agent:?}"), r#"AgentCommand { command: ["robot"], env: ["TOKEN"] }"#);
+    }
+}

@@ -1,0 +1,57 @@
+//! The names of the settings, and who may set them.
+
+use super::behaviour::Behaviour;
+
+/// What is logged; any file may set it, like [`Behaviour::KEYS`].
+pub(crate) const LOG: &str = "log";
+
+/// Where sessions are kept.
+pub(crate) const STORE: &str = "store";
+
+/// Where the log is written.
+pub(crate) const LOG_FILE: &str = "log_file";
+
+/// Where the traffic is written.
+pub(crate) const TRACE: &str = "trace";
+
+/// The agent that is used where none is named.
+pub(crate) const DEFAULT_AGENT: &str = "default_agent";
+
+/// The agents' commands.
+pub(crate) const AGENTS: &str = "agents";
+
+/// What runs programs, or names places: a project's file sets it only if it is trusted.
+const TRUSTED: [&str; 5] = [STORE, LOG_FILE, TRACE, DEFAULT_AGENT, AGENTS];
+
+/// Every key of a file.
+pub(super) fn all() -> Vec<&'static str> {
+    [Behaviour::KEYS, &[LOG], &TRUSTED].concat()
+}
+
+/// Whether a project's file must be trusted to set `key`.
+pub(super) fn needs_trust(key: &str) -> bool {
+    TRUSTED.contains(&key)
+}
+
+/// The one of `known` that `key` may have been meant to be.
+pub(super) fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+    let likeness = |known: &str| strsim::jaro_winkler(&key.to_lowercase().replace('-', "_"), known);
+    let rated = known.iter().map(|known| (likeness(known), *known));
+    let (likeness, nearest) = rated.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (likeness > 0.7).then_some(nearest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_recognised() {
+        let nearest = |key| nearest(key, &all());
+        assert_eq!(nearest("while-busy"), Some("while_busy"));
+        assert_eq!(nearest("whilebusy"), Some("while_busy"));
+        assert_eq!(nearest("Restore_Limits"), Some("restore_limit"));
+        assert_eq!(nearest("agent"), Some("agents"));
+        assert_eq!(nearest("xyzzy"), None);
+    }
+}

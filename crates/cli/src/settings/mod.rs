@@ -1,0 +1,199 @@
+//! The settings, resolved: what was typed goes before the environment, the project's file, the user's, and the
+//! defaults.
+//!
+//! A project's file comes with what others wrote. It can't make the program start other programs or write elsewhere
+//! until the user trusts it, as it is.
+
+mod agents;
+mod behaviour;
+mod file;
+mod files;
+mod folders;
+pub(crate) mod keys;
+mod layers;
+mod project;
+mod source;
+mod trust;
+mod value;
+mod warning;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use rejoin_store::{MemoryStore, SessionStore, SqliteStore};
+
+pub(crate) use self::agents::AgentCommand;
+pub(crate) use self::behaviour::Behaviour;
+pub(crate) use self::file::ConfigFile;
+pub(crate) use self::files::Files;
+use self::folders::Folders;
+use self::layers::Layers;
+pub(crate) use self::project::PROJECT_FILE;
+pub(crate) use self::source::{Role, Source, flag};
+pub(crate) use self::trust::Trust;
+use self::value::choice;
+pub(crate) use self::warning::Warning;
+use crate::args::{GlobalArgs, LogLevel};
+use crate::env_vars;
+use crate::error::Error;
+
+/// What every command runs with.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// The file in which sessions are kept.
+    pub(crate) store: PathBuf,
+    /// What is logged, and where.
+    pub(crate) log: LogSettings,
+    /// The file to which the traffic is written.
+    pub(crate) trace: Option<PathBuf>,
+    /// The agent that is used where none is named.
+    pub(crate) default_agent: Option<String>,
+    /// The agents that have names.
+    pub(crate) agents: BTreeMap<String, AgentCommand>,
+    /// How sessions behave.
+    pub(crate) behaviour: Behaviour,
+    /// Where each value came from, by the setting's key; an agent's is `agents.NAME`.
+    pub(crate) sources: BTreeMap<String, Source>,
+    /// The files that were looked into.
+    pub(crate) files: Files,
+    /// What is wrong with them, but stops nothing.
+    pub(crate) warnings: Vec<Warning>,
+    /// The user's own folder, which is shown as `~`.
+    pub(crate) home: Option<PathBuf>,
+}
+
+/// What is logged, and where.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct LogSettings {
+    /// How much.
+    pub(crate) level: LogLevel,
+    /// The file; standard error, if there is none.
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Resolves what was typed in the folder `cwd`, with `env` to look up environment variables. One that is empty
+    /// counts as not set.
+    pub(crate) fn resolve(
+        typed: GlobalArgs,
+        env: impl Fn(&str) -> Option<OsString>,
+        cwd: Option<&Path>,
+    ) -> Result<Self, Error> {
+        let env = |name: &str| env(name).filter(|value| !value.is_empty());
+        let folders = Folders::find(&env);
+        let named = typed.config.or_else(|| env(env_vars::CONFIG).map(PathBuf::from));
+        let (files, mut contents) = Files::read(named.as_deref(), &folders, cwd)?;
+        let mut layers = Layers::new(&env, &contents.files, folders.home.as_deref());
+
+        let store = layers.pick_path(keys::STORE, typed.store)?;
+        let store = store.or_else(|| Some(folders.data.as_ref()?.join("sessions.db"))).ok_or(Error::NoStorePath)?;
+        let log_file = layers.pick_path(keys::LOG_FILE, typed.log_file)?;
+        let level = layers.pick(keys::LOG, typed.log, choice::read)?;
+        let level = level.unwrap_or(if log_file.is_some() { LogLevel::Info } else { LogLevel::Off });
+        let trace = layers.pick_path(keys::TRACE, typed.trace)?;
+        let default_agent = layers.pick(keys::DEFAULT_AGENT, None, value::read_text)?;
+        let behaviour = Behaviour::pick(&mut layers)?;
+
+        let mut sources = layers.sources;
+        let mut agents = BTreeMap::new();
+        // The weakest first, so that the others replace what they name too.
+        for file in contents.files.iter().rev() {
+            for agents::Named { name, item, agent } in agents::read(file, &mut contents.warnings)? {
+                sources.insert(format!("{}.{name}", keys::AGENTS), file.source(item));
+                agents.insert(name.to_owned(), agent);
+            }
+        }
+        let log = LogSettings { level, file: log_file };
+        let (warnings, home) = (contents.warnings, folders.home);
+        Ok(Self { store, log, trace, default_agent, agents, behaviour, sources, files, warnings, home })
+    }
+
+    /// Opens the store to write in it, and makes it if it is not there.
+    pub(crate) fn open_store(&self) -> Result<SqliteStore, Error> {
+        Ok(SqliteStore::open(&self.store)?)
+    }
+
+    /// Opens the store to read. One that is not there is an empty one, and is not made.
+    pub(crate) fn open_store_to_read(&self) -> Result<Box<dyn SessionStore>, Error> {
+        Ok(match SqliteStore::open_existing(&self.store)? {
+            Some(store) => Box::new(store),
+            None => Box::new(MemoryStore::default()),
+        })
+    }
+
+    /// Every setting's key and value, as they are written in a file, agents apart; `None` for what is not set. `path`
+    /// writes paths.
+    pub(crate) fn shown(&self, path: impl Fn(&Path) -> String) -> Vec<(&'static str, Option<String>)> {
+        let behaviour = self.behaviour.shown().into_iter().map(|(key, value)| (key, Some(value)));
+        let others = [
+            (keys::LOG, Some(choice::show(self.log.level))),
+            (keys::STORE, Some(path(&self.store))),
+            (keys::LOG_FILE, self.log.file.as_deref().map(&path)),
+            (keys::TRACE, self.trace.as_deref().map(&path)),
+            (keys::DEFAULT_AGENT, self.default_agent.clone()),
+        ];
+        behaviour.chain(others).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Resolves `typed` with `env`, written `NAME=value NAME=value`.
+    fn resolve(typed: GlobalArgs, env: &str) -> Result<Settings, Error> {
+        let lookup = |name: &str| {
+            let pairs = env.split_whitespace().filter_map(|pair| pair.split_once('='));
+            pairs.into_iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+        };
+        Settings::resolve(typed, lookup, None)
+    }
+
+    fn check(typed: Option<&str>, env: &str, expected: Option<&str>) {
+        let typed = GlobalArgs { store: typed.map(PathBuf::from), ..GlobalArgs::default() };
+        let store = resolve(typed, env).ok().map(|settings| settings.store);
+        assert_eq!(store, expected.map(PathBuf::from), "{env}");
+    }
+
+    #[test]
+    fn the_store_is_the_first_that_is_named() {
+        check(Some("/typed"), "REJOIN_STORE=/env XDG_DATA_HOME=/data HOME=/home", Some("/typed"));
+        check(None, "REJOIN_STORE=/env XDG_DATA_HOME=/data HOME=/home", Some("/env"));
+        check(None, "REJOIN_STORE= XDG_DATA_HOME=/data HOME=/home", Some("/data/rejoin/sessions.db"));
+        check(None, "XDG_DATA_HOME=relative HOME=/home", Some("/home/.local/share/rejoin/sessions.db"));
+        check(None, "", None);
+    }
+
+    /// The keys and defaults in the documentation's tables: rows that start with a key in backticks.
+    fn documented() -> Vec<(String, String)> {
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md"));
+        let page = page.unwrap();
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+        rows.map(|row| {
+            let (key, rest) = row.split_once("` | ").unwrap();
+            (key.to_owned(), rest.split(" | ").next().unwrap().trim_matches('`').to_owned())
+        })
+        .collect()
+    }
+
+    #[test]
+    fn every_key_is_documented_and_shown() {
+        let documented: Vec<String> = documented().into_iter().map(|(key, _)| key).collect();
+        let settings = resolve(GlobalArgs::default(), "HOME=/nowhere").unwrap();
+        let shown: Vec<&str> =
+            settings.shown(|_| String::new()).into_iter().map(|(key, _)| key).chain([keys::AGENTS]).collect();
+
+        assert_eq!((documented, shown), (keys::all().iter().map(ToString::to_string).collect(), keys::all()));
+    }
+
+    #[test]
+    fn the_documented_defaults_are_those_in_force() {
+        let documented: BTreeMap<String, String> = documented().into_iter().collect();
+        let settings = resolve(GlobalArgs::default(), "HOME=/nowhere").unwrap();
+        let defaults = settings.behaviour.shown();
+
+        let expected: Vec<(&str, String)> = defaults.iter().map(|(key, _)| (*key, documented[*key].clone())).collect();
+        assert_eq!(defaults, expected);
+    }
+}
