@@ -81,6 +81,15 @@ pub(crate) enum Error {
         source: io::Error,
     },
 
+    /// The trace can't be written.
+    #[error("the trace {} can't be opened", path.display())]
+    TraceFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+
     /// The log file can't be written.
     #[error("the log file {} can't be opened", path.display())]
     LogFile {
@@ -136,6 +145,7 @@ impl Error {
             | Self::NoFileToTrust { .. }
             | Self::NoStateFolder
             | Self::TrustRecord { .. }
+            | Self::TraceFile { .. }
             | Self::LogFile { .. }
             | Self::NoCurrentFolder(_)
             | Self::CannotRead { .. }
@@ -158,6 +168,7 @@ impl Error {
             | Self::NoFileToTrust { .. }
             | Self::NoStateFolder
             | Self::TrustRecord { .. }
+            | Self::TraceFile { .. }
             | Self::LogFile { .. }
             | Self::NoCurrentFolder(_)
             | Self::CannotRead { .. }

@@ -13,6 +13,8 @@ mod row;
 mod settings;
 mod table;
 mod times;
+#[cfg_attr(not(test), expect(dead_code, reason = "there are no connections yet whose traffic could be written"))]
+mod trace;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -24,6 +26,7 @@ use crate::commands::{Context, Outcome};
 use crate::error::Error;
 use crate::output::Output;
 use crate::settings::{Settings, Warning};
+use crate::trace::Trace;
 
 /// A bug of ours.
 const BUG: u8 = 255;
@@ -60,9 +63,10 @@ fn run(args: Args) -> Result<Outcome, Error> {
     let mut err = Box::new(anstream::stderr());
     write_warnings(&settings, &args.command, &mut err);
     logging::start(&settings.log)?;
+    let trace = settings.trace.as_deref().map(Trace::open).transpose()?;
     tracing::debug!(store = %settings.store.display(), "the store");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::CannotStart)?;
-    let mut context = Context { settings, out: Output::stdout(), err };
+    let mut context = Context { settings, trace, out: Output::stdout(), err };
     let outcome = runtime.block_on(commands::run(args.command, &mut context));
     // What was written before a failure is shown too.
     let flushed = context.out.flush();

@@ -14,6 +14,7 @@ use crate::args::Command;
 use crate::error::Error;
 use crate::output::Output;
 use crate::settings::Settings;
+use crate::trace::Trace;
 
 /// The owner of the sessions of the person at the machine.
 const OWNER: &str = "";
@@ -25,6 +26,9 @@ const SHORT_ID: usize = 8;
 pub(crate) struct Context {
     /// The settings.
     pub(crate) settings: Settings,
+    /// Where the traffic is written.
+    #[expect(dead_code, reason = "there are no connections yet whose traffic could be written")]
+    pub(crate) trace: Option<Trace>,
     /// Standard output.
     pub(crate) out: Output,
     /// Standard error.

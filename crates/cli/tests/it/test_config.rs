@@ -378,6 +378,19 @@ fn there_must_be_a_file_to_trust_and_a_place_to_remember_it() {
 }
 
 #[test]
+fn a_trace_that_can_not_be_opened_is_named() {
+    let world = World::new();
+    insta::assert_snapshot!(world.run(&["--trace", "no/trace.jsonl", "list"]), @"
+    --- stderr
+    error: the trace no/trace.jsonl can't be opened
+    caused by: No such file or directory (os error 2)
+    --- exit 1
+    ");
+    assert_eq!(world.run_in("", &[("REJOIN_TRACE", "trace.jsonl")], &["list"]).code, Some(0));
+    assert_eq!(fs::metadata(world.path("trace.jsonl")).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
 fn help_has_examples() {
     let world = World::new();
     insta::assert_snapshot!(world.run(&["config", "-h"]), @"
