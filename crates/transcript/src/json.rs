@@ -162,6 +162,40 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
+/// An object that is written member by member, each value as its text.
+#[derive(Debug, Default)]
+pub struct Object(String);
+
+impl Object {
+    /// The object with the member `name` behind the others.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.0.push(if self.0.is_empty() { '{' } else { ',' });
+        self.0.push_str(&write_string(name));
+        self.0.push(':');
+        self.0.push_str(value);
+        self
+    }
+
+    /// The object with the member `name`, a string, behind the others.
+    #[must_use]
+    pub fn with_string(self, name: &str, text: &str) -> Self {
+        self.with(name, &write_string(text))
+    }
+
+    /// The object with all members of the object in `text` behind the others.
+    #[must_use]
+    pub fn with_members_of(self, text: &str) -> Self {
+        let members = Members::read(text);
+        members.iter().flat_map(Members::iter).fold(self, |object, (name, value)| object.with(name, value))
+    }
+
+    /// The object's text.
+    pub fn finish(self) -> String {
+        if self.0.is_empty() { "{}".to_owned() } else { self.0 + "}" }
+    }
+}
+
 /// The object in `text` with `value` in place of the member `name`, which it has; the rest stays as it is.
 ///
 /// Should the member be there several times, each is replaced.
@@ -191,9 +225,10 @@ pub fn set_member(text: &str, name: &str, value: &str) -> Option<String> {
 /// The object made of the members of `text` whose names are not among `names`; `None` if there is no other.
 pub fn other_members(text: &str, names: &[&str]) -> Option<Json> {
     let members = Members::read(text)?;
-    let others = members.iter().filter(|(name, _)| !names.contains(name));
-    let others: Vec<String> = others.map(|(name, value)| format!("{}:{value}", write_string(name))).collect();
-    (!others.is_empty()).then(|| Json::one_line(format!("{{{}}}", others.join(","))))
+    let mut others = members.iter().filter(|(name, _)| !names.contains(name)).peekable();
+    others.peek()?;
+    let object = others.fold(Object::default(), |object, (name, value)| object.with(name, value));
+    Some(Json::one_line(object.finish()))
 }
 
 /// Where `part`, a slice of `whole`, begins in it.
@@ -331,6 +366,14 @@ mod tests {
         assert_eq!(set_member(text, "c", "1").as_deref(), Some(r#"{"a" : 1.50 ,"b":[null],"a":{},"c":1}"#));
         assert_eq!(set_member(" { } ", "c", "1").as_deref(), Some(" { \"c\":1}"));
         assert_eq!(set_member("[]", "c", "1"), None);
+    }
+
+    #[test]
+    fn an_object_is_written_member_by_member() {
+        let object =
+            Object::default().with("a", "1.50").with_string("b\"", "x\ny").with_members_of(r#"{"c":null,"d":[]}"#);
+        assert_eq!(object.finish(), r#"{"a":1.50,"b\"":"x\ny","c":null,"d":[]}"#);
+        assert_eq!(Object::default().finish(), "{}");
     }
 
     #[test]

@@ -1,0 +1,107 @@
+//! The agent's processes: started when needed, shared by all sessions of clients that can do the same.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use futures::future::join_all;
+use rejoin_transcript::Json;
+use rejoin_wire::Tap;
+use tokio::time::Instant;
+
+use super::link::{AgentCommand, Link};
+use crate::Error;
+use crate::capabilities::ClientProfile;
+use crate::client::Client;
+
+/// How long to wait before the next start, by how often it failed in a row.
+const BACK_OFF: [Duration; 5] =
+    [Duration::ZERO, Duration::ZERO, Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(5)];
+
+/// The processes of one agent.
+pub(crate) struct Agents {
+    command: AgentCommand,
+    start_limit: Duration,
+    tap: Option<Arc<dyn Tap>>,
+    /// One place for each kind of client, by the params of its `initialize`.
+    places: Mutex<HashMap<Json, Arc<tokio::sync::Mutex<Place>>>>,
+    /// Every process that may still run.
+    all: Mutex<Vec<Weak<Link>>>,
+}
+
+#[derive(Default)]
+struct Place {
+    link: Option<Arc<Link>>,
+    /// How often in a row the agent failed to start, or ended soon after.
+    failures: usize,
+    started: Option<Instant>,
+}
+
+/// An agent that ran this long has not failed to start.
+const GOOD_RUN: Duration = Duration::from_secs(10);
+
+impl Agents {
+    /// The agent that `command` starts.
+    pub(crate) fn new(command: AgentCommand, start_limit: Duration, tap: Option<Arc<dyn Tap>>) -> Self {
+        Self { command, start_limit, tap, places: Mutex::default(), all: Mutex::default() }
+    }
+
+    /// How it is started.
+    pub(crate) fn command(&self) -> &AgentCommand {
+        &self.command
+    }
+
+    /// A process for clients like `profile`; it is started if there is none.
+    pub(crate) async fn link(&self, profile: &ClientProfile, home: &Arc<Client>) -> Result<Arc<Link>, Error> {
+        let place = Arc::clone(lock(&self.places).entry(profile.initialize.clone()).or_default());
+        // Whoever else wants one waits for the same start.
+        let mut place = place.lock().await;
+        if let Some(link) = place.link.as_ref().filter(|link| !link.is_gone()) {
+            return Ok(Arc::clone(link));
+        }
+        if place.link.take().is_some_and(|link| link.has_answered())
+            || place.started.is_some_and(|started| started.elapsed() > GOOD_RUN)
+        {
+            place.failures = 0;
+        }
+        if let Some(started) = place.started {
+            let pause = BACK_OFF[place.failures.min(BACK_OFF.len() - 1)];
+            tokio::time::sleep_until(started + pause).await;
+        }
+        place.started = Some(Instant::now());
+        place.failures += 1;
+        let tap = self.tap.clone();
+        let link = Link::start(&self.command, &profile.initialize, Arc::downgrade(home), tap, self.start_limit).await?;
+        let mut all = lock(&self.all);
+        all.retain(|link| link.strong_count() > 0);
+        all.push(Arc::downgrade(&link));
+        drop(all);
+        place.link = Some(Arc::clone(&link));
+        Ok(link)
+    }
+
+    /// Starts no more sessions in `link`: the next one gets a fresh process.
+    pub(crate) async fn retire(&self, link: &Arc<Link>) {
+        link.retire();
+        let places: Vec<_> = lock(&self.places).values().cloned().collect();
+        for place in places {
+            let mut place = place.lock().await;
+            if place.link.as_ref().is_some_and(|current| Arc::ptr_eq(current, link)) {
+                place.link = None;
+            }
+        }
+        if link.is_unused() {
+            link.end().await;
+        }
+    }
+
+    /// Ends every process.
+    pub(crate) async fn end(&self) {
+        let links: Vec<Arc<Link>> = lock(&self.all).iter().filter_map(Weak::upgrade).collect();
+        join_all(links.iter().map(|link| link.end())).await;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,485 @@
+//! One connection to one agent process, shared by the sessions that run there.
+//!
+//! Everything that the agent says is passed on in the order in which it came: one task reads, and hands each message to
+//! the session it is for. An answer is handed on like any other message, so what was said before it arrives before it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use rejoin_transcript::json::Members;
+use rejoin_transcript::{AgentInfo, Json};
+use rejoin_wire::{
+    Command, Connection, Incoming, InvalidUtf8, Options, Outcome, Process, RawValue, Received, RequestId, RpcError,
+    Tap, notification_line, response_line,
+};
+use tokio::process::ChildStdout;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::routes::{AgentEvent, Destination, Events, Restored, Routes, SESSION_ROOM};
+use crate::Error;
+use crate::capabilities::{AgentCapabilities, PROTOCOL_VERSION};
+use crate::client::Client;
+
+/// How an agent is started.
+#[derive(Debug, Clone)]
+pub struct AgentCommand {
+    /// The name by which its sessions are listed; by default the one that the agent tells.
+    pub name: Option<String>,
+    /// The program.
+    pub command: Command,
+}
+
+impl AgentCommand {
+    /// The command as a list of words, as sessions keep it.
+    pub(crate) fn words(&self) -> Vec<String> {
+        std::iter::once(&self.command.program).chain(&self.command.args).cloned().collect()
+    }
+
+    /// The program, as errors name it.
+    pub(crate) fn program(&self) -> &str {
+        &self.command.program
+    }
+
+    fn failed(&self, what: impl Into<String>, stderr: String) -> Error {
+        Error::AgentFailed { agent: self.program().to_owned(), what: what.into(), stderr }
+    }
+}
+
+type Answer<T> = oneshot::Sender<Result<T, Error>>;
+
+/// What to do with the answer to a request of ours.
+enum Reply {
+    /// Give it to whoever waits.
+    Caller(Answer<Box<RawValue>>),
+    /// The same, and its `sessionId` is the session of `events`.
+    Opener { events: mpsc::Sender<AgentEvent>, caller: Answer<Box<RawValue>> },
+    /// The same, for a session whose id is known; with what the agent sent of it meanwhile.
+    Reopener { id: String, events: mpsc::Sender<AgentEvent>, caller: Answer<(Box<RawValue>, Restored)> },
+    /// It ends this turn.
+    Turn { events: mpsc::Sender<AgentEvent>, turn: u32 },
+}
+
+/// A connection to an agent process.
+pub(crate) struct Link {
+    command: AgentCommand,
+    connection: Connection<Reply>,
+    process: Process,
+    /// Lines on their way to the agent. It never fills up, so that nobody waits for an agent that does not read; what is
+    /// in it came from clients, which wait for answers.
+    outbox: mpsc::UnboundedSender<String>,
+    routes: Mutex<Routes>,
+    told: Mutex<Told>,
+    gone: watch::Sender<Option<Error>>,
+    /// Whether it ever answered a prompt.
+    has_answered: AtomicBool,
+    /// The client for which it was started: what concerns no session goes there.
+    home: Weak<Client>,
+}
+
+/// What the agent told at `initialize`.
+#[derive(Default)]
+struct Told {
+    result: String,
+    capabilities: AgentCapabilities,
+}
+
+impl Link {
+    /// Starts the agent and introduces it to a client whose `initialize` had the params `initialize`.
+    pub(crate) async fn start(
+        command: &AgentCommand,
+        initialize: &Json,
+        home: Weak<Client>,
+        tap: Option<Arc<dyn Tap>>,
+        limit: Duration,
+    ) -> Result<Arc<Self>, Error> {
+        let started = Process::start(&command.command);
+        let (process, stdin, stdout) = started.map_err(|error| {
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+            command.failed(format!("can't be started: {error}{cause}"), String::new())
+        })?;
+        let options = Options { invalid_utf8: InvalidUtf8::Repair, tap, ..Options::default() };
+        let (connection, incoming) = Connection::open(stdout, stdin, options);
+        let (outbox, lines) = mpsc::unbounded_channel();
+        tokio::spawn(forward(connection.clone(), lines));
+        let link = Arc::new(Self {
+            command: command.clone(),
+            connection,
+            process,
+            outbox,
+            routes: Mutex::default(),
+            told: Mutex::default(),
+            gone: watch::Sender::new(None),
+            has_answered: AtomicBool::new(false),
+            home,
+        });
+        tokio::spawn(Arc::clone(&link).run(incoming));
+        match link.introduce(initialize, limit).await {
+            Ok(()) => Ok(link),
+            Err(error) => {
+                link.end().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn introduce(&self, initialize: &Json, limit: Duration) -> Result<(), Error> {
+        let result = self.call("initialize", initialize.as_str(), limit).await?;
+        let version = Members::read(result.get()).and_then(|members| members.get_some("protocolVersion"));
+        if let Some(version) = version
+            && version != PROTOCOL_VERSION.to_string()
+        {
+            let what = format!("speaks version {version} of the protocol, and we speak version {PROTOCOL_VERSION}");
+            return Err(self.command.failed(what, String::new()));
+        }
+        let capabilities = AgentCapabilities::read(result.get());
+        *lock(&self.told) = Told { result: result.get().to_owned(), capabilities };
+        Ok(())
+    }
+
+    /// What the agent answered to `initialize`.
+    pub(crate) fn initialize_result(&self) -> String {
+        lock(&self.told).result.clone()
+    }
+
+    /// What the agent can do.
+    pub(crate) fn capabilities(&self) -> AgentCapabilities {
+        lock(&self.told).capabilities.clone()
+    }
+
+    /// The agent as its sessions name it: by the configured name, else its own, else its program's.
+    pub(crate) fn info(&self) -> AgentInfo {
+        let told = lock(&self.told);
+        let info = Members::read(&told.result).and_then(|members| members.get_some("agentInfo"));
+        let text = |name| Some(Members::read(info?)?.get_string(name)?.into_owned());
+        let program = self.program();
+        let base = || program.rsplit('/').next().unwrap_or(program).to_owned();
+        AgentInfo {
+            name: self.command.name.clone().or_else(|| text("name")).unwrap_or_else(base),
+            command: self.command.words(),
+            version: text("version"),
+        }
+    }
+
+    /// The program, as errors name it.
+    pub(crate) fn program(&self) -> &str {
+        self.command.program()
+    }
+
+    /// Asks the agent, and waits for its answer at most `limit`.
+    pub(crate) async fn call(
+        &self,
+        method: &'static str,
+        params: &str,
+        limit: Duration,
+    ) -> Result<Box<RawValue>, Error> {
+        let (caller, answer) = oneshot::channel();
+        let id = self.send(method, params, Reply::Caller(caller));
+        self.wait(method, &id, answer, limit).await
+    }
+
+    /// Asks the agent for something that nobody here knows, however long it takes. `note` is told the id at once, so
+    /// that the request can be [taken back](Self::take_back).
+    pub(crate) async fn pass(
+        &self,
+        method: &str,
+        params: &str,
+        note: impl FnOnce(RequestId),
+    ) -> Result<Box<RawValue>, Error> {
+        let (caller, answer) = oneshot::channel();
+        note(self.send(method, params, Reply::Caller(caller)));
+        answer.await.unwrap_or_else(|_| Err(self.why_gone()))
+    }
+
+    /// Tells the agent that nobody waits for the answer to `id` any more.
+    pub(crate) fn take_back(&self, id: &RequestId) {
+        self.notify("$/cancel_request", &format!("{{\"requestId\":{}}}", id.as_json()));
+    }
+
+    /// Asks the agent for a new session (`session/new`, `session/fork`), whose id is in its answer.
+    pub(crate) async fn open(
+        &self,
+        method: &'static str,
+        params: &str,
+        limit: Duration,
+    ) -> Result<(Box<RawValue>, Events), Error> {
+        let (events, receiver) = mpsc::channel(SESSION_ROOM);
+        let (caller, answer) = oneshot::channel();
+        self.lock().begin_opening();
+        let id = self.send(method, params, Reply::Opener { events, caller });
+        let result = self.wait(method, &id, answer, limit).await;
+        self.lock().end_opening();
+        Ok((result?, receiver))
+    }
+
+    /// Asks the agent to open its session `id` again (`session/resume`, `session/load`); also gives what it sent
+    /// meanwhile.
+    pub(crate) async fn reopen(
+        &self,
+        method: &'static str,
+        id: &str,
+        params: &str,
+        limit: Duration,
+    ) -> Result<(Box<RawValue>, Events, Restored), Error> {
+        let (events, receiver) = mpsc::channel(SESSION_ROOM);
+        let (caller, answer) = oneshot::channel();
+        self.lock().begin_restoring(id);
+        let request = self.send(method, params, Reply::Reopener { id: id.to_owned(), events, caller });
+        let answer = self.wait(method, &request, answer, limit).await;
+        if answer.is_err() {
+            self.lock().remove(id);
+        }
+        let (result, restored) = answer?;
+        Ok((result, receiver, restored))
+    }
+
+    /// Sends a prompt; its answer comes among the events of the agent's session `id`.
+    pub(crate) fn prompt(&self, id: &str, turn: u32, params: &str) -> Result<(), Error> {
+        let events = self.lock().events(id);
+        let events = events.ok_or_else(|| self.why_gone())?;
+        self.send("session/prompt", params, Reply::Turn { events, turn });
+        Ok(())
+    }
+
+    /// Sends a notification.
+    pub(crate) fn notify(&self, method: &str, params: &str) {
+        self.post(notification_line(method, params));
+    }
+
+    /// Answers a request of the agent.
+    pub(crate) fn respond(&self, id: &RequestId, outcome: Result<&str, &RpcError>) {
+        self.lock().settle(id);
+        self.post(response_line(id, outcome));
+    }
+
+    /// Has nothing more to do with the agent's session `id`.
+    pub(crate) fn leave(self: &Arc<Self>, id: &str) {
+        let mut routes = self.lock();
+        routes.remove(id);
+        if routes.is_retired && routes.is_unused() {
+            let link = Arc::clone(self);
+            tokio::spawn(async move { link.end().await });
+        }
+    }
+
+    /// Takes no new sessions; ends when the last one has left.
+    pub(crate) fn retire(&self) {
+        self.lock().is_retired = true;
+    }
+
+    /// Whether no session runs in it.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.lock().is_unused()
+    }
+
+    /// Whether the process is gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.borrow().is_some()
+    }
+
+    /// Whether it ever answered a prompt: it did its work before it was gone.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.has_answered.load(Ordering::Relaxed)
+    }
+
+    /// Ends the process and all that it started.
+    pub(crate) async fn end(&self) {
+        self.retire();
+        // Its input ends first, which is what a well-behaved agent goes by.
+        let finished = self.connection.finish();
+        let _ = tokio::time::timeout(Duration::from_millis(200), finished).await;
+        self.process.end().await;
+    }
+
+    fn send(&self, method: &str, params: &str, reply: Reply) -> RequestId {
+        let (id, line) = self.connection.begin(method, params, reply);
+        if self.is_gone() {
+            // Nobody would ever answer; to drop the reply tells whoever waits.
+            drop(self.connection.forget(&id));
+        }
+        self.post(line);
+        id
+    }
+
+    fn post(&self, line: String) {
+        // Nobody takes it when the process is gone, and then everyone who waits is told so.
+        let _ = self.outbox.send(line);
+    }
+
+    async fn wait<T>(
+        &self,
+        method: &'static str,
+        id: &RequestId,
+        answer: oneshot::Receiver<Result<T, Error>>,
+        limit: Duration,
+    ) -> Result<T, Error> {
+        if let Ok(answer) = tokio::time::timeout(limit, answer).await {
+            return answer.unwrap_or_else(|_| Err(self.why_gone()));
+        }
+        drop(self.connection.forget(id));
+        self.take_back(id);
+        Err(Error::AgentTimeout { agent: self.program().to_owned(), method, limit })
+    }
+
+    fn why_gone(&self) -> Error {
+        let told = self.gone.borrow().clone();
+        told.unwrap_or_else(|| self.command.failed("is not there any more", self.process.stderr_tail()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Routes> {
+        lock(&self.routes)
+    }
+}
+
+/// The reading side.
+impl Link {
+    async fn run(self: Arc<Self>, mut incoming: Incoming<ChildStdout, Reply>) {
+        let mut abandoned = Vec::new();
+        while let Some(received) = incoming.next().await {
+            match received {
+                Received::Notification { method, params } => self.notified(method, params).await,
+                Received::Request { id, method, params } => self.asked(id, method, params).await,
+                Received::Response { tag, outcome } => self.answered(tag, outcome).await,
+                Received::Abandoned { tag } => abandoned.push(tag),
+                Received::Unreadable { error, .. } => {
+                    tracing::warn!(agent = self.program(), %error, "a line of the agent is no message, and was skipped");
+                }
+            }
+        }
+        let error = self.fate().await;
+        self.gone.send_replace(Some(error.clone()));
+        // What was asked while the process ended.
+        while let Some(Received::Abandoned { tag }) = incoming.next().await {
+            abandoned.push(tag);
+        }
+        self.tell_gone(abandoned, &error).await;
+    }
+
+    async fn notified(&self, method: String, params: Option<Box<RawValue>>) {
+        let params = params.unwrap_or_else(empty_object);
+        if method == "$/cancel_request" {
+            let id = Members::read(params.get()).and_then(|members| RequestId::parse(members.get("requestId")?));
+            let Some(id) = id else { return };
+            let session = self.lock().settle(&id);
+            match (session, self.home.upgrade()) {
+                (Some(session), _) => self.hand_on(&session, AgentEvent::TookBack { id }).await,
+                (None, Some(home)) => home.withdraw(&id),
+                (None, None) => {}
+            }
+            return;
+        }
+        match (session_of(&params), self.home.upgrade()) {
+            (Some(session), _) if method == "session/update" => {
+                self.hand_on(&session, AgentEvent::Update(params)).await;
+            }
+            (Some(session), _) => self.hand_on(&session, AgentEvent::Told { method, params }).await,
+            (None, _) if method == "session/update" => {
+                tracing::warn!(agent = self.program(), "an update without a `sessionId` was dropped");
+            }
+            (None, Some(home)) => home.tell(&method, params.get()),
+            (None, None) => {}
+        }
+    }
+
+    async fn asked(self: &Arc<Self>, id: RequestId, method: String, params: Option<Box<RawValue>>) {
+        let params = params.unwrap_or_else(empty_object);
+        match (session_of(&params), self.home.upgrade()) {
+            (Some(session), _) => {
+                self.lock().note_asked(id.clone(), session.clone());
+                self.hand_on(&session, AgentEvent::Asked { id, method, params }).await;
+            }
+            (None, Some(home)) => home.ask_for_link(self, id, &method, params.get()),
+            (None, None) => self.respond(&id, Err(&RpcError::new(RpcError::INTERNAL, "no client is there to ask"))),
+        }
+    }
+
+    async fn answered(&self, reply: Reply, outcome: Outcome) {
+        let outcome_of = |outcome: Outcome| outcome.map_err(Error::Agent);
+        // Whoever does not wait any more does not need an answer either.
+        match reply {
+            Reply::Caller(caller) => drop(caller.send(outcome_of(outcome))),
+            Reply::Opener { events, caller } => {
+                let id = outcome.as_ref().ok().and_then(|result| session_of(result));
+                let held = id.map(|id| self.lock().go_live(&id, events.clone())).unwrap_or_default();
+                drop(caller.send(outcome_of(outcome)));
+                for event in held {
+                    let _ = events.send(event).await;
+                }
+            }
+            Reply::Reopener { id, events, caller } => {
+                let restored = self.lock().end_restoring(&id);
+                if outcome.is_ok() {
+                    self.lock().go_live(&id, events.clone());
+                }
+                if let Some(commands) = restored.commands.clone() {
+                    let _ = events.try_send(AgentEvent::Update(commands));
+                }
+                drop(caller.send(outcome_of(outcome).map(|result| (result, restored))));
+            }
+            Reply::Turn { events, turn } => {
+                self.has_answered.store(true, Ordering::Relaxed);
+                let _ = events.send(AgentEvent::Answered { turn, outcome }).await;
+            }
+        }
+    }
+
+    async fn hand_on(&self, session: &str, event: AgentEvent) {
+        let destination = self.lock().destination(session, event);
+        let undelivered = match destination {
+            Destination::Taken => return,
+            Destination::Session(events, event) => events.send(event).await.err().map(|error| error.0),
+            Destination::Nobody(event) => Some(event),
+        };
+        let Some(event) = undelivered else { return };
+        tracing::debug!(agent = self.program(), session, "a message for a session that nobody has open was dropped");
+        if let AgentEvent::Asked { id, .. } = event {
+            let error = RpcError::new(RpcError::INVALID_PARAMS, "`sessionId` names no session that is open");
+            self.respond(&id, Err(&error));
+        }
+    }
+
+    /// Why the output has ended. The process mostly has too, and otherwise is of no use any more.
+    async fn fate(&self) -> Error {
+        let status = tokio::time::timeout(Duration::from_secs(1), self.process.wait()).await.ok().flatten();
+        self.process.end().await;
+        let what = status.map_or("closed its output".to_owned(), |status| format!("ended with {status}"));
+        self.command.failed(what, self.process.stderr_tail())
+    }
+
+    /// Tells everyone that the agent is gone.
+    async fn tell_gone(&self, abandoned: Vec<Reply>, error: &Error) {
+        for reply in abandoned {
+            match reply {
+                Reply::Caller(caller) | Reply::Opener { caller, .. } => drop(caller.send(Err(error.clone()))),
+                Reply::Reopener { caller, .. } => drop(caller.send(Err(error.clone()))),
+                // The session is told below.
+                Reply::Turn { .. } => {}
+            }
+        }
+        let sessions = self.lock().take_all();
+        for events in sessions {
+            let _ = events.send(AgentEvent::Gone(error.clone())).await;
+        }
+    }
+}
+
+/// Sends lines one after the other, as fast as the agent takes them.
+async fn forward(connection: Connection<Reply>, mut lines: mpsc::UnboundedReceiver<String>) {
+    while let Some(line) = lines.recv().await {
+        if connection.send_lines(line).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn session_of(params: &RawValue) -> Option<String> {
+    Some(Members::read(params.get())?.get_string("sessionId")?.into_owned())
+}
+
+fn empty_object() -> Box<RawValue> {
+    serde_json::value::to_raw_value(&serde_json::Map::new()).unwrap_or_default()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,217 @@
+//! Which message of an agent is for which session.
+
+use std::collections::HashMap;
+
+use rejoin_transcript::UpdateKind;
+use rejoin_transcript::json::Members;
+use rejoin_wire::{Outcome, RawValue, RequestId};
+use tokio::sync::mpsc;
+
+use crate::Error;
+
+/// How many messages of an agent wait for a session before the agent has to wait.
+pub(crate) const SESSION_ROOM: usize = 256;
+
+/// How many messages are held for each of as many sessions that are not known yet.
+const HELD_LIMIT: usize = 1024;
+
+/// What the agent says to one session.
+#[derive(Debug)]
+pub(crate) enum AgentEvent {
+    /// The params of a `session/update`.
+    Update(Box<RawValue>),
+    /// A request.
+    Asked { id: RequestId, method: String, params: Box<RawValue> },
+    /// It took a request back.
+    TookBack { id: RequestId },
+    /// Any other notification.
+    Told { method: String, params: Box<RawValue> },
+    /// The answer to the prompt of this turn.
+    Answered { turn: u32, outcome: Outcome },
+    /// The process ended.
+    Gone(Error),
+}
+
+/// The way of an agent's messages to a session.
+pub(crate) type Events = mpsc::Receiver<AgentEvent>;
+
+/// The sessions of one agent process, by the agent's own ids.
+#[derive(Default)]
+pub(crate) struct Routes {
+    sessions: HashMap<String, Route>,
+    /// How many sessions are being made whose ids nobody knows yet.
+    opening: usize,
+    /// What came for sessions that are not known yet.
+    held: HashMap<String, Vec<AgentEvent>>,
+    /// The sessions whose requests are not answered yet.
+    asked: HashMap<RequestId, String>,
+    /// Whether no new sessions are to come.
+    pub(crate) is_retired: bool,
+}
+
+enum Route {
+    /// The session runs.
+    Live(mpsc::Sender<AgentEvent>),
+    /// The agent is restoring it: its history is not shown, we have our own.
+    Restoring(Restored),
+}
+
+/// What an agent sent of a session while it restored it.
+#[derive(Debug, Default)]
+pub(crate) struct Restored {
+    /// Whether a message of the user was among it.
+    pub(crate) has_user_message: bool,
+    /// The update with its commands, which belongs to now and not to the history.
+    pub(crate) commands: Option<Box<RawValue>>,
+}
+
+/// Where a message goes.
+pub(crate) enum Destination {
+    /// To this session.
+    Session(mpsc::Sender<AgentEvent>, AgentEvent),
+    /// It was kept, or is not to be shown.
+    Taken,
+    /// Nobody wants it.
+    Nobody(AgentEvent),
+}
+
+impl Routes {
+    /// Where `event`, which is for the agent's session `session`, goes.
+    pub(crate) fn destination(&mut self, session: &str, event: AgentEvent) -> Destination {
+        match self.sessions.get_mut(session) {
+            Some(Route::Live(events)) => Destination::Session(events.clone(), event),
+            Some(Route::Restoring(restored)) => {
+                restored.take(event);
+                Destination::Taken
+            }
+            None if self.opening > 0 && self.held.len() < HELD_LIMIT => {
+                let held = self.held.entry(session.to_owned()).or_default();
+                if held.len() >= HELD_LIMIT {
+                    return Destination::Nobody(event);
+                }
+                held.push(event);
+                Destination::Taken
+            }
+            None => Destination::Nobody(event),
+        }
+    }
+
+    /// A session is being made whose id nobody knows yet.
+    pub(crate) fn begin_opening(&mut self) {
+        self.opening += 1;
+    }
+
+    /// One session less is being made.
+    pub(crate) fn end_opening(&mut self) {
+        self.opening -= 1;
+        if self.opening == 0 {
+            self.held.clear();
+        }
+    }
+
+    /// The session `id` runs; gives what came for it before.
+    pub(crate) fn go_live(&mut self, id: &str, events: mpsc::Sender<AgentEvent>) -> Vec<AgentEvent> {
+        self.sessions.insert(id.to_owned(), Route::Live(events));
+        self.held.remove(id).unwrap_or_default()
+    }
+
+    /// The agent is asked to restore the session `id`.
+    pub(crate) fn begin_restoring(&mut self, id: &str) {
+        self.sessions.insert(id.to_owned(), Route::Restoring(Restored::default()));
+    }
+
+    /// The agent has restored the session `id`, or refused to; gives what it sent meanwhile.
+    pub(crate) fn end_restoring(&mut self, id: &str) -> Restored {
+        match self.sessions.remove(id) {
+            Some(Route::Restoring(restored)) => restored,
+            Some(Route::Live(_)) | None => Restored::default(),
+        }
+    }
+
+    /// The way to the running session `id`.
+    pub(crate) fn events(&self, id: &str) -> Option<mpsc::Sender<AgentEvent>> {
+        match self.sessions.get(id)? {
+            Route::Live(events) => Some(events.clone()),
+            Route::Restoring(_) => None,
+        }
+    }
+
+    /// The session `id` is no longer here.
+    pub(crate) fn remove(&mut self, id: &str) {
+        self.sessions.remove(id);
+        self.asked.retain(|_, session| session != id);
+    }
+
+    /// Every running session, none of which is here any more.
+    pub(crate) fn take_all(&mut self) -> Vec<mpsc::Sender<AgentEvent>> {
+        let sessions = std::mem::take(&mut self.sessions).into_values();
+        sessions
+            .filter_map(|route| match route {
+                Route::Live(events) => Some(events),
+                Route::Restoring(_) => None,
+            })
+            .collect()
+    }
+
+    /// The agent asked with the request `id` for its session `session`.
+    pub(crate) fn note_asked(&mut self, id: RequestId, session: String) {
+        self.asked.insert(id, session);
+    }
+
+    /// The request `id` needs no answer any more; gives the session it was for.
+    pub(crate) fn settle(&mut self, id: &RequestId) -> Option<String> {
+        self.asked.remove(id)
+    }
+
+    /// Whether no session is here, or on its way.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.sessions.is_empty() && self.opening == 0
+    }
+}
+
+impl Restored {
+    fn take(&mut self, event: AgentEvent) {
+        let AgentEvent::Update(params) = event else { return };
+        let kind = Members::read(params.get())
+            .and_then(|members| Members::read(members.get("update")?)?.get_string("sessionUpdate"))
+            .map(|name| UpdateKind::from_name(&name));
+        match kind {
+            Some(UpdateKind::UserMessageChunk) => self.has_user_message = true,
+            Some(UpdateKind::AvailableCommands) => self.commands = Some(params),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn update(text: &str) -> AgentEvent {
+        let params = format!(r#"{{"sessionId":"s","update":{{"sessionUpdate":"{text}"}}}}"#);
+        AgentEvent::Update(RawValue::from_string(params).unwrap())
+    }
+
+    #[test]
+    fn what_comes_before_the_session_is_known_is_held_for_it() {
+        let mut routes = Routes::default();
+        assert!(matches!(routes.destination("s", update("early")), Destination::Nobody(_)));
+        routes.begin_opening();
+        assert!(matches!(routes.destination("s", update("early")), Destination::Taken));
+        let (events, _receiver) = mpsc::channel(1);
+        assert_eq!(routes.go_live("s", events).len(), 1);
+        routes.end_opening();
+        assert!(matches!(routes.destination("s", update("now")), Destination::Session(..)));
+    }
+
+    #[test]
+    fn the_agents_own_replay_is_looked_at_and_not_handed_on() {
+        let mut routes = Routes::default();
+        routes.begin_restoring("s");
+        for kind in ["user_message_chunk", "agent_message_chunk", "available_commands_update"] {
+            assert!(matches!(routes.destination("s", update(kind)), Destination::Taken));
+        }
+        let restored = routes.end_restoring("s");
+        assert!(restored.has_user_message && restored.commands.is_some());
+    }
+}

@@ -1,0 +1,167 @@
+//! The session layer: all sessions of this process, and the clients that come and go.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rejoin_store::{Owner, SessionStore};
+use rejoin_transcript::SessionId;
+use rejoin_wire::{Connection, Options, Tap};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{mpsc, watch};
+
+use crate::agent::{AgentCommand, Agents, Restore};
+use crate::client::Client;
+use crate::live::{Command, Live, Mailbox};
+use crate::serve::serve;
+use crate::turn::WhileBusy;
+
+/// How the session layer behaves where people disagree.
+#[derive(Debug, Clone)]
+pub struct LayerOptions {
+    /// What is done with a session that the agent can't restore.
+    pub restore: Restore,
+    /// What becomes of a prompt that comes during a turn.
+    pub while_busy: WhileBusy,
+    /// How long an agent is given to obey a cancel.
+    pub cancel_deadline: Duration,
+    /// How long an agent is given to start.
+    pub agent_start_limit: Duration,
+    /// How long an agent is given to open a session.
+    pub restore_limit: Duration,
+    /// How many bytes a briefing has at most.
+    pub briefing_limit: usize,
+    /// After this time a session that was never prompted is removed.
+    pub empty_session_limit: Duration,
+}
+
+impl Default for LayerOptions {
+    fn default() -> Self {
+        Self {
+            restore: Restore::default(),
+            while_busy: WhileBusy::default(),
+            cancel_deadline: Duration::from_secs(5),
+            agent_start_limit: Duration::from_secs(60),
+            restore_limit: Duration::from_secs(30),
+            briefing_limit: 32 * 1024,
+            empty_session_limit: Duration::from_secs(24 * 60 * 60),
+        }
+    }
+}
+
+/// Who sees the traffic with clients and with agents.
+#[derive(Clone, Default)]
+pub struct Taps {
+    /// Sees every line from and to clients.
+    pub clients: Option<Arc<dyn Tap>>,
+    /// Sees every line from and to agents.
+    pub agents: Option<Arc<dyn Tap>>,
+}
+
+/// The session layer: an agent to its clients, a client to its agent, and in between everything is kept.
+pub struct SessionLayer {
+    shared: Arc<Shared>,
+    taps: Taps,
+}
+
+/// What all sessions share.
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn SessionStore>,
+    pub(crate) agents: Agents,
+    pub(crate) options: LayerOptions,
+    pub(crate) owner: Owner,
+    sessions: Mutex<HashMap<SessionId, Mailbox>>,
+    /// How many sessions run.
+    count: watch::Sender<usize>,
+    /// Whether everything ends.
+    ending: watch::Sender<bool>,
+}
+
+impl SessionLayer {
+    /// The layer that keeps sessions in `store` and runs them with `agent`.
+    pub fn new(store: Arc<dyn SessionStore>, agent: AgentCommand, options: LayerOptions, taps: Taps) -> Self {
+        let agents = Agents::new(agent, options.agent_start_limit, taps.agents.clone());
+        let shared = Shared {
+            store,
+            agents,
+            options,
+            owner: Owner::this_process(),
+            sessions: Mutex::default(),
+            count: watch::Sender::new(0),
+            ending: watch::Sender::new(false),
+        };
+        Self { shared: Arc::new(shared), taps }
+    }
+
+    /// Serves one client, until its input ends or [`SessionLayer::end`] is called.
+    ///
+    /// Must be called inside a Tokio runtime.
+    pub async fn serve<R, W>(&self, reader: R, writer: W)
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let options = Options { tap: self.taps.clients.clone(), ..Options::default() };
+        let (connection, incoming) = Connection::open(reader, writer, options);
+        let client = Client::new(connection);
+        serve(&self.shared, &client, incoming).await;
+        self.shared.tell_all(|| Command::Detach(Arc::clone(&client)));
+    }
+
+    /// Ends everything: running turns are cancelled and their ends recorded, then the agents end.
+    pub async fn end(&self) {
+        self.shared.ending.send_replace(true);
+        self.shared.tell_all(|| Command::End);
+        let mut count = self.shared.count.subscribe();
+        // A session that does not come to an end is closed by whoever opens it next.
+        let _ = tokio::time::timeout(Duration::from_secs(3), count.wait_for(|count| *count == 0)).await;
+        self.shared.agents.end().await;
+    }
+}
+
+impl Shared {
+    /// Tells `command` to the session `id`, which is started if it does not run; whether it exists, it finds out itself.
+    pub(crate) fn tell(self: &Arc<Self>, id: &SessionId, command: Command) {
+        let mut sessions = self.lock();
+        let mailbox = sessions.entry(id.clone()).or_insert_with(|| {
+            self.count.send_modify(|count| *count += 1);
+            Live::start(Arc::clone(self), id.clone())
+        });
+        // It takes itself out of the map, under this lock, before it stops listening.
+        let _ = mailbox.send(command);
+    }
+
+    /// Tells `command` to the session `id`, if it runs.
+    pub(crate) fn tell_running(&self, id: &SessionId, command: Command) {
+        if let Some(mailbox) = self.lock().get(id) {
+            let _ = mailbox.send(command);
+        }
+    }
+
+    fn tell_all(&self, command: impl Fn() -> Command) {
+        for mailbox in self.lock().values() {
+            let _ = mailbox.send(command());
+        }
+    }
+
+    /// The session `id` stops, unless somebody has just told it something.
+    pub(crate) fn forget(&self, id: &SessionId, commands: &mpsc::UnboundedReceiver<Command>) -> bool {
+        let mut sessions = self.lock();
+        if !commands.is_empty() {
+            return false;
+        }
+        sessions.remove(id);
+        self.count.send_modify(|count| *count -= 1);
+        true
+    }
+
+    /// Comes when everything ends.
+    pub(crate) async fn ended(&self) {
+        // It can't be closed: it is in here.
+        let _ = self.ending.subscribe().wait_for(|is_ending| *is_ending).await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Mailbox>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,27 @@
+//! The session layer for the Agent Client Protocol: durable sessions for any client and any agent.
+//!
+//! A [`SessionLayer`] stands between clients and an agent. To a client it is an agent whose sessions can be listed, loaded,
+//! resumed, forked and closed, whatever the agent behind it can do; to the agent it is a client. What the agent sends is
+//! recorded as it came, stored, then forwarded, so that a load shows what was seen.
+
+mod agent;
+mod capabilities;
+mod choices;
+mod client;
+mod error;
+mod feed;
+mod layer;
+mod live;
+mod mcp_servers;
+mod methods;
+mod params;
+mod policy;
+mod recorder;
+mod serve;
+mod shown;
+mod turn;
+
+pub use agent::{AgentCommand, Restore};
+pub use error::Error;
+pub use layer::{LayerOptions, SessionLayer, Taps};
+pub use turn::WhileBusy;

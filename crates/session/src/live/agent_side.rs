@@ -1,0 +1,90 @@
+//! The agent of a live session: not there, on its way, or open.
+
+use std::sync::Arc;
+
+use rejoin_transcript::Json;
+use rejoin_transcript::json::{replace_member, write_string};
+use tokio::task::JoinHandle;
+
+use crate::Error;
+use crate::agent::{AgentEvent, Events, Link, Opened};
+
+/// How many messages of the agent are taken in, and so recorded, together.
+const BATCH: usize = 256;
+
+/// The agent of a live session.
+pub(crate) enum AgentSide {
+    /// It does not have the session open.
+    Closed,
+    /// It is being started, or is opening the session.
+    Opening(JoinHandle<Result<Opened, Error>>),
+    /// It has the session open.
+    Open(OpenAgent),
+}
+
+/// An agent that has the session open.
+pub(crate) struct OpenAgent {
+    pub(crate) link: Arc<Link>,
+    /// The agent's own id of the session.
+    pub(crate) id: String,
+    pub(crate) events: Events,
+    /// What goes before the next prompt.
+    pub(crate) briefing: Option<String>,
+}
+
+/// What comes from there.
+pub(crate) enum AgentInput {
+    /// Messages, in their order; none if the connection is gone.
+    Events(Vec<AgentEvent>),
+    /// It has opened the session, or failed to.
+    Opened(Box<Result<Opened, Error>>),
+}
+
+impl AgentSide {
+    /// What comes next. Never, if the agent is not there.
+    pub(crate) async fn next(&mut self) -> AgentInput {
+        match self {
+            Self::Closed => std::future::pending().await,
+            Self::Opening(task) => {
+                let opened = task.await.unwrap_or(Err(Error::Ended));
+                AgentInput::Opened(Box::new(opened))
+            }
+            Self::Open(agent) => {
+                let mut batch = Vec::new();
+                agent.events.recv_many(&mut batch, BATCH).await;
+                AgentInput::Events(batch)
+            }
+        }
+    }
+
+    /// The agent, if it has the session open.
+    pub(crate) fn open(&mut self) -> Option<&mut OpenAgent> {
+        match self {
+            Self::Open(agent) => Some(agent),
+            Self::Closed | Self::Opening(_) => None,
+        }
+    }
+
+    /// Passes a notification on, with the agent's own session id. One that is not there needs none.
+    pub(crate) fn notify(&self, method: &str, params: &Json) {
+        if let Self::Open(agent) = self {
+            agent.link.notify(method, &agent.own_params(params.as_str()));
+        }
+    }
+
+    /// Has nothing more to do with it.
+    pub(crate) fn leave(&mut self) {
+        match std::mem::replace(self, Self::Closed) {
+            Self::Closed => {}
+            Self::Opening(task) => task.abort(),
+            Self::Open(agent) => agent.link.leave(&agent.id),
+        }
+    }
+}
+
+impl OpenAgent {
+    /// `params` with the agent's own session id in place of ours.
+    pub(crate) fn own_params(&self, params: &str) -> String {
+        replace_member(params, "sessionId", &write_string(&self.id)).unwrap_or_else(|| params.to_owned())
+    }
+}

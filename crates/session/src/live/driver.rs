@@ -1,0 +1,170 @@
+//! Does what the turn machine says.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+
+use rejoin_store::now;
+use rejoin_transcript::json::{Object, other_members, replace_member, write_string};
+use rejoin_transcript::{Entry, Json, OpenToolCalls, Step, Turn, TurnEnd, live};
+use tokio::time::Instant;
+
+use super::{LAST_DEADLINE, Live, Prompt, RENEWAL};
+use crate::Error;
+use crate::client::{InFlight, Responder};
+use crate::policy::{Echo, new_message_id};
+use crate::turn::{Answer, Effect, End, Event, Ticket};
+
+/// What comes of doing what an effect says.
+enum Next {
+    /// The next effect.
+    GoOn,
+    /// Something happened by it.
+    Happened(Event),
+    /// It failed, and what was to follow makes no sense any more.
+    Failed(Event),
+}
+
+impl Live {
+    /// Takes in what happened, and does what is to be done about it.
+    pub(crate) async fn handle(&mut self, event: Event) {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            let mut unrecorded = None;
+            for effect in self.machine.handle(event) {
+                match self.perform(effect, &mut unrecorded).await {
+                    Next::GoOn => {}
+                    Next::Happened(event) => events.push_back(event),
+                    Next::Failed(event) => {
+                        events.push_front(event);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// `unrecorded` is why the end of a turn could not be recorded: its prompt is answered with that.
+    async fn perform(&mut self, effect: Effect, unrecorded: &mut Option<Error>) -> Next {
+        match effect {
+            Effect::Begin { turn, ticket } => match self.begin(turn, ticket).await {
+                Ok(()) => {}
+                Err(error) => return Next::Failed(Event::NotBegun(error)),
+            },
+            Effect::OpenAgent => match self.open_agent() {
+                Ok(true) => return Next::Happened(Event::AgentReady),
+                Ok(false) => {}
+                Err(error) => return Next::Happened(Event::AgentNotReady(error)),
+            },
+            Effect::SendPrompt { turn, ticket } => {
+                if let Err(error) = self.send_prompt(turn, ticket).await {
+                    return Next::Happened(Event::AgentGone(error));
+                }
+            }
+            Effect::SendCancel => {
+                let params = Object::default().with_string("sessionId", self.id.as_str()).finish();
+                self.agent.notify("session/cancel", &Json::from_stored(params));
+            }
+            Effect::ArmDeadline { turn } => {
+                let limit = if self.is_ending { LAST_DEADLINE } else { self.layer.options.cancel_deadline };
+                self.deadline = Some((turn, Instant::now() + limit));
+            }
+            Effect::AbandonAgent => self.abandon_agent(),
+            Effect::CancelAsk(ask) => {
+                if let Err(error) = self.cancel_ask(ask).await {
+                    tracing::error!(session = %self.id, %error, "a cancelled permission could not be recorded");
+                }
+            }
+            Effect::End { turn, end } => *unrecorded = self.end(turn, end).await.err(),
+            Effect::Answer { ticket, answer } => {
+                let outcome = match (unrecorded.take(), answer) {
+                    (Some(error), _) | (None, Answer::Failed(error)) => Err(error),
+                    (None, Answer::Stopped { result, .. }) => Ok(result),
+                };
+                if let Some(prompt) = self.prompts.remove(&ticket) {
+                    self.respond(prompt.responder, outcome);
+                }
+            }
+            Effect::Close => self.close().await,
+        }
+        Next::GoOn
+    }
+
+    /// Takes a client's prompt.
+    pub(crate) async fn prompt(&mut self, prompt: Prompt) {
+        let ticket = Ticket(self.next_ticket);
+        self.next_ticket += 1;
+        prompt.responder.waits_for(InFlight::Turn(self.id.clone()));
+        self.prompts.insert(ticket, prompt);
+        self.handle(Event::Prompted(ticket)).await;
+    }
+
+    /// Answers behind everything that the client was sent of the session.
+    pub(crate) fn respond(&self, responder: Responder, outcome: Result<String, Error>) {
+        match self.subscribers.feed_of(responder.client()) {
+            Some(feed) => responder.answer_in(feed, outcome),
+            None => responder.answer(outcome),
+        }
+    }
+
+    async fn begin(&mut self, turn: u32, ticket: Ticket) -> Result<(), Error> {
+        let facts = &self.session()?.facts;
+        let (cwd, title) = (facts.cwd.raw.clone(), facts.title().map(str::to_owned));
+        if !Path::new(&cwd).is_dir() {
+            return Err(Error::CwdMissing { cwd });
+        }
+        let Some(prompt) = self.prompts.get(&ticket) else { return Err(Error::Cancelled) };
+        let (blocks, client) = (prompt.blocks.clone(), Arc::clone(prompt.responder.client()));
+        let extra = other_members(prompt.params.as_str(), &["sessionId", "prompt"]);
+        let step = Step::prompt(now(), turn, new_message_id(), blocks.clone());
+        let mut step = step.map_err(|error| Error::invalid("prompt", error.to_string()))?;
+        if let Some(extra) = extra {
+            step = step.with_extra(extra);
+        }
+        let number = self.recorder()?.record(vec![step.clone()], Vec::new()).await?;
+        self.turn = Turn::In(turn);
+        self.open_tools = OpenToolCalls::default();
+        self.echo = Echo::of(&blocks);
+        self.renewal = Instant::now() + RENEWAL;
+        // Whoever sent it knows it.
+        self.subscribers.show_entry(&self.id, number, &live(&Entry { number, step }), |one| *one != *client);
+        let now_titled = self.session()?.facts.title().map(str::to_owned);
+        if let Some(now_titled) = now_titled.filter(|now_titled| Some(now_titled) != title.as_ref()) {
+            self.show_title(&now_titled);
+        }
+        Ok(())
+    }
+
+    async fn end(&mut self, turn: u32, end: End) -> Result<(), Error> {
+        self.deadline = None;
+        let (at, open_tools) = (now(), std::mem::take(&mut self.open_tools));
+        let (mut steps, end) = match end {
+            End::Stopped(reason) => (Vec::new(), TurnEnd::Stopped { reason }),
+            End::Cancelled => (open_tools.fail(at, turn), TurnEnd::Stopped { reason: "cancelled".to_owned() }),
+            End::Failed(error) => {
+                let error = Json::from_stored(error.to_rpc().as_json().to_owned());
+                (open_tools.fail(at, turn), TurnEnd::Failed { error })
+            }
+        };
+        steps.push(Step::turn_ended(at, turn, &end));
+        let recorded = self.record_and_show(steps, Vec::new(), |_, _| true).await;
+        self.turn = Turn::After(turn);
+        recorded?;
+        Ok(self.recorder()?.flush().await?)
+    }
+
+    async fn send_prompt(&mut self, turn: u32, ticket: Ticket) -> Result<(), Error> {
+        self.say_unsaid().await?;
+        let Some(prompt) = self.prompts.get(&ticket) else { return Ok(()) };
+        let Some(agent) = self.agent.open() else { return Err(Error::Ended) };
+        let mut params = agent.own_params(prompt.params.as_str());
+        if let Some(briefing) = agent.briefing.take() {
+            let blocks = prompt.blocks.as_str().trim_start().strip_prefix('[').unwrap_or("]").trim_start();
+            let comma = if blocks.starts_with(']') { "" } else { "," };
+            let blocks = format!("[{{\"type\":\"text\",\"text\":{}}}{comma}{blocks}", write_string(&briefing));
+            params = replace_member(&params, "prompt", &blocks).unwrap_or(params);
+            self.echo = Echo::of(&Json::from_stored(blocks));
+        }
+        agent.link.prompt(&agent.id, turn, &params)
+    }
+}

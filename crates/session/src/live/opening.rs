@@ -1,0 +1,159 @@
+//! How the session gets into the agent, and what is taken over from there.
+
+use std::sync::Arc;
+
+use rejoin_store::now;
+use rejoin_transcript::json::Object;
+use rejoin_transcript::{AgentSession, EntryNumber, Fact, InForce, Json, LayerKind, Step};
+
+use super::Live;
+use super::agent_side::{AgentInput, AgentSide, OpenAgent};
+use crate::Error;
+use crate::agent::{Opened, Opener, Opening, Rung};
+use crate::client::Client;
+use crate::mcp_servers::McpServers;
+
+impl Live {
+    /// Sees to it that the agent opens the session; says whether it has it open already.
+    pub(crate) fn open_agent(&mut self) -> Result<bool, Error> {
+        match self.agent {
+            AgentSide::Open(_) => return Ok(true),
+            AgentSide::Opening(_) => return Ok(false),
+            AgentSide::Closed => {}
+        }
+        let Some((opening, client, profile)) = self.opening.clone() else { return Err(Error::Ended) };
+        let opener = self.opener(opening);
+        let session = self.session()?.clone();
+        let head = self.recorder()?.head();
+        // A running turn is what the agent is to be asked next, not what it is to remember.
+        let upto = session.facts.running_since.map_or(head, |since| EntryNumber::new(since.get() - 1));
+        let layer = Arc::clone(&self.layer);
+        self.agent = AgentSide::Opening(tokio::spawn(async move {
+            let link = layer.agents.link(&profile, &client).await?;
+            opener.restore(link, &session, upto).await
+        }));
+        Ok(false)
+    }
+
+    /// Has the agent open the session before anything else happens.
+    pub(crate) async fn open_now(&mut self) -> Result<(), Error> {
+        if self.open_agent()? {
+            return Ok(());
+        }
+        match self.agent.next().await {
+            AgentInput::Opened(opened) => match *opened {
+                Ok(opened) => self.opened(opened).await,
+                Err(error) => {
+                    self.agent = AgentSide::Closed;
+                    Err(error)
+                }
+            },
+            AgentInput::Events(_) => Ok(()),
+        }
+    }
+
+    /// What opens the session in an agent.
+    pub(crate) fn opener(&self, opening: Opening) -> Opener {
+        let options = &self.layer.options;
+        Opener {
+            store: Arc::clone(&self.layer.store),
+            opening,
+            policy: options.restore,
+            limit: options.restore_limit,
+            briefing_limit: options.briefing_limit,
+        }
+    }
+
+    /// Takes what a client sent to open the session; an agent that has it open with other folders or servers has to
+    /// open it again.
+    pub(crate) fn set_opening(&mut self, opening: Opening, client: &Arc<Client>) {
+        let Some(profile) = client.profile() else { return };
+        let is_same = self.opening.as_ref().is_none_or(|(old, _, old_profile)| {
+            old.is_same_for_agent(&opening) && old_profile.initialize == profile.initialize
+        });
+        if !is_same && !self.machine.is_in_turn() {
+            self.agent.leave();
+        }
+        self.opening = Some((opening, Arc::clone(client), profile));
+    }
+
+    /// Has `client` follow, also if it did not open the session.
+    pub(crate) fn adopt(&mut self, client: &Arc<Client>) -> Result<(), Error> {
+        self.subscribers.add(client, &self.layer.store, &self.id);
+        self.know_opening(client)
+    }
+
+    /// Sees to it that there is a way to open the session, also if `client` did not say how.
+    pub(crate) fn know_opening(&mut self, client: &Arc<Client>) -> Result<(), Error> {
+        if self.opening.is_none() {
+            let cwd = self.session()?.facts.cwd.raw.clone();
+            let opening = Opening { cwd, directories: Vec::new(), mcp: McpServers::default(), extra: None };
+            self.set_opening(opening, client);
+        }
+        Ok(())
+    }
+
+    /// The agent has made the session, and what it told of it is recorded.
+    pub(crate) fn has_open(&mut self, opened: Opened) {
+        let Opened { link, id, events, briefing, .. } = opened;
+        self.agent = AgentSide::Open(OpenAgent { link, id, events, briefing });
+    }
+
+    /// The agent has the session open: takes over what it told of it.
+    pub(crate) async fn opened(&mut self, opened: Opened) -> Result<(), Error> {
+        let Opened { link, id, events, rung, setup, in_force, briefing, remarks, .. } = opened;
+        let (facts, settings) = (&self.session()?.facts, &self.session()?.settings);
+        let generation = match &facts.agent_session {
+            Some(session) if session.id == id => session.generation,
+            Some(session) => session.generation + 1,
+            None => 1,
+        };
+        let mut told = vec![
+            Fact::AgentSession(Some(AgentSession { id: id.clone(), generation })),
+            Fact::Modes(setup.modes),
+            Fact::Models(setup.models),
+            Fact::ConfigOptions(setup.config_options),
+        ];
+        let info = link.info();
+        if facts.agent != info {
+            told.push(Fact::Agent(info));
+        }
+        let changed = changed(&settings.in_force, &in_force);
+        self.agent = AgentSide::Open(OpenAgent { link, id: id.clone(), events, briefing });
+        let mut steps = Vec::new();
+        if rung != Rung::New {
+            let body = Object::default().with_string("by", rung.name()).with_string("agentSessionId", &id).finish();
+            steps.push(Step::of_layer(now(), self.turn, LayerKind::Restored, Json::from_stored(body)));
+        }
+        self.recorder()?.record(steps, told).await?;
+        if let Some(changed) = changed {
+            self.put_in_force(changed, None, |_, _| true).await?;
+        }
+        for remark in remarks {
+            self.say(remark);
+        }
+        Ok(())
+    }
+
+    /// Lets go of an agent that does not obey; the session goes on in a fresh process.
+    pub(super) fn abandon_agent(&mut self) {
+        let link = self.agent.open().map(|agent| Arc::clone(&agent.link));
+        self.agent.leave();
+        if let Some(link) = link {
+            let layer = Arc::clone(&self.layer);
+            tokio::spawn(async move { layer.agents.retire(&link).await });
+        }
+    }
+}
+
+/// What of `now` is not as it was `before`.
+fn changed(before: &InForce, now: &InForce) -> Option<InForce> {
+    let differs = |old: &Option<String>, new: &Option<String>| new.clone().filter(|_| old != new);
+    let options = now.options.iter().filter(|(id, value)| before.options.get(*id) != Some(value));
+    let set = InForce {
+        mode: differs(&before.mode, &now.mode),
+        model: differs(&before.model, &now.model),
+        options: options.map(|(id, value)| (id.clone(), value.clone())).collect(),
+    };
+    (set != InForce::default()).then_some(set)
+}

@@ -1,0 +1,48 @@
+//! What we ourselves say to the clients: titles, and remarks about what had to be done.
+
+use rejoin_store::now;
+use rejoin_transcript::json::Object;
+use rejoin_transcript::{Json, Step};
+
+use super::Live;
+use crate::Error;
+use crate::agent::Remark;
+use crate::policy::new_message_id;
+
+impl Live {
+    /// Says something to the clients, which is no part of the conversation: by a notice, or, to those that can't show
+    /// one, at the beginning of the next turn.
+    pub(crate) fn say(&mut self, remark: Remark) {
+        let notice = Object::default()
+            .with_string("sessionUpdate", "notice")
+            .with_string("severity", "warning")
+            .with_string("title", &remark.title)
+            .with_string("description", &remark.description);
+        self.subscribers.show(&self.id, &notice.finish());
+        if self.subscribers.is_any_without_notices() || self.subscribers.is_empty() {
+            self.unsaid.push(remark);
+        }
+    }
+
+    pub(super) async fn say_unsaid(&mut self) -> Result<(), Error> {
+        for remark in std::mem::take(&mut self.unsaid) {
+            let text = format!("{}. {}\n\n", remark.title, remark.description);
+            let content = Object::default().with_string("type", "text").with_string("text", &text).finish();
+            let update = Object::default()
+                .with_string("sessionUpdate", "agent_message_chunk")
+                .with("content", &content)
+                .with_string("messageId", new_message_id().as_str())
+                .with("_meta", r#"{"rejoin":{"notice":true}}"#);
+            let step = Step::update(now(), self.turn, Json::from_stored(update.finish())).ok();
+            let steps = step.into_iter().collect();
+            self.record_and_show(steps, Vec::new(), |_, client| !client.shows().notices).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells clients the title in force.
+    pub(crate) fn show_title(&self, title: &str) {
+        let update = Object::default().with_string("sessionUpdate", "session_info_update").with_string("title", title);
+        self.subscribers.show(&self.id, &update.finish());
+    }
+}

@@ -1,0 +1,127 @@
+//! `session/fork`: another session that begins with what was said in this one.
+
+use std::sync::Arc;
+
+use futures::{StreamExt, pin_mut};
+use rejoin_store::{entries, new_session_id, now, resolve_cwd};
+use rejoin_transcript::json::Object;
+use rejoin_transcript::{EntryNumber, Fact, StepKind, Turn};
+
+use super::Request;
+use super::new::read_opening;
+use super::resume::welcome;
+use crate::Error;
+use crate::agent::Opening;
+use crate::choices::with_setup;
+use crate::client::Responder;
+use crate::live::{Command, Live};
+use crate::mcp_servers::McpServers;
+use crate::params::Params;
+
+/// The request, to the session that is forked.
+pub(crate) struct Fork {
+    opening: Opening,
+    /// The message after whose turn the fork begins.
+    at: Option<String>,
+}
+
+impl Fork {
+    pub(super) fn read(params: &Params<'_>, text: &str) -> Result<Self, Error> {
+        params.session_id()?;
+        let at = match params.ours("at") {
+            Some(at) => {
+                let text = rejoin_transcript::json::read_string(at);
+                let text = text.ok_or_else(|| crate::params::wrong_type("_meta.rejoin.at", "a `messageId`", at))?;
+                Some(text.into_owned())
+            }
+            None => None,
+        };
+        Ok(Self { opening: read_opening(params, text, McpServers::optional(params)?)?, at })
+    }
+
+    pub(super) async fn run(self, live: &mut Live, responder: Responder) {
+        let fork = new_session_id();
+        let made = match self.point(live).await {
+            Ok(at) => {
+                let facts = vec![
+                    Fact::Cwd(resolve_cwd(&self.opening.cwd)),
+                    Fact::AdditionalDirectories(self.opening.directories.clone()),
+                    Fact::McpServers(self.opening.mcp.names()),
+                ];
+                let made = live.layer.store.fork(&live.id, at, fork.clone(), now(), facts).await;
+                made.map_err(Error::from)
+            }
+            Err(error) => Err(error),
+        };
+        match made {
+            Ok(_) => {
+                let request = Request::Forked(Forked { opening: self.opening });
+                Arc::clone(&live.layer).tell(&fork, Command::Request(request, responder));
+            }
+            Err(error) => live.respond(responder, Err(error)),
+        }
+    }
+
+    /// The last entry that the fork shares: that of the last turn that has ended, or of the one that was asked for.
+    async fn point(&self, live: &mut Live) -> Result<EntryNumber, Error> {
+        let running_since = live.session()?.facts.running_since;
+        let head = live.recorder()?.head();
+        let ended = running_since.map_or(head, |since| EntryNumber::new(since.get() - 1));
+        let Some(message) = &self.at else { return Ok(ended) };
+        let (mut turn, mut last) = (None, None);
+        let all = entries(&*live.layer.store, &live.id, EntryNumber::START);
+        pin_mut!(all);
+        while let Some(entry) = all.next().await {
+            let entry = entry?;
+            if entry.number > ended {
+                break;
+            }
+            match turn {
+                None if is_of(&entry, message) => (turn, last) = (Some(entry.step.turn), Some(entry.number)),
+                Some(found) if same_turn(found, entry.step.turn) => last = Some(entry.number),
+                Some(_) => break,
+                None => {}
+            }
+        }
+        last.ok_or_else(|| {
+            let problem =
+                format!("`_meta.rejoin.at` is {message:?}, and no message of an ended turn has that `messageId`");
+            Error::invalid("_meta.rejoin.at", problem)
+        })
+    }
+}
+
+fn is_of(entry: &rejoin_transcript::Entry, message: &str) -> bool {
+    let step = &entry.step;
+    match step.kind {
+        StepKind::Prompt => step.message_id.as_ref().is_some_and(|id| id.as_str() == message),
+        _ => step.chunk_message_id().as_deref() == Some(message),
+    }
+}
+
+/// Whether `other` is in the same turn as `turn`, or right behind it.
+fn same_turn(turn: Turn, other: Turn) -> bool {
+    let number = |turn| match turn {
+        Turn::In(number) | Turn::After(number) => number,
+    };
+    number(turn) == number(other)
+}
+
+/// What is left to do in the fork.
+pub(crate) struct Forked {
+    opening: Opening,
+}
+
+impl Forked {
+    pub(super) async fn run(self, live: &mut Live, responder: Responder) {
+        live.set_opening(self.opening, responder.client());
+        let result = live.flush().await.and_then(|()| {
+            let result = Object::default().with_string("sessionId", live.id.as_str());
+            Ok(with_setup(result, &live.session()?.settings, responder.client().shows()).finish())
+        });
+        match result {
+            Ok(result) => welcome(live, responder, result),
+            Err(error) => responder.answer(Err(error)),
+        }
+    }
+}
