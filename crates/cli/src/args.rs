@@ -59,6 +59,7 @@ pub(crate) enum LogLevel {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Acp(AcpArgs),
     List(ListArgs),
     Show(ShowArgs),
     Search(SearchArgs),
@@ -66,6 +67,22 @@ pub(crate) enum Command {
     Import(ImportArgs),
     Verify(VerifyArgs),
     Config(ConfigArgs),
+}
+
+/// Speak ACP on standard input and output, with an agent behind
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin acp -- claude-agent-acp      any ACP agent, with sessions that last
+  rejoin acp --agent claude           an agent from the configuration")]
+pub(crate) struct AcpArgs {
+    /// The agent with this name in the configuration
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    pub(crate) agent: Option<String>,
+
+    /// The command that starts the agent, and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
 }
 
 /// List sessions, the most recently used first

@@ -103,6 +103,19 @@ pub(crate) enum Error {
     #[error("the current folder can't be found")]
     NoCurrentFolder(#[source] io::Error),
 
+    /// Nothing says which agent to run.
+    #[error("no agent is named")]
+    NoAgent,
+
+    /// The configuration has no agent with this name.
+    #[error("there is no agent `{name}` in the configuration")]
+    UnknownAgent {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+
     /// A file can't be read.
     #[error("{file} can't be read")]
     CannotRead {
@@ -148,6 +161,8 @@ impl Error {
             | Self::TraceFile { .. }
             | Self::LogFile { .. }
             | Self::NoCurrentFolder(_)
+            | Self::NoAgent
+            | Self::UnknownAgent { .. }
             | Self::CannotRead { .. }
             | Self::NotATranscript { .. }
             | Self::Output(_)
@@ -163,6 +178,11 @@ impl Error {
             Self::NoConfigFile { .. } => Some("name one that is there with `--config FILE`".to_owned()),
             Self::BadSetting { wanted, .. } => Some(wanted.clone()),
             Self::NoProjectFile => Some("name the file with `rejoin config trust FILE`".to_owned()),
+            Self::NoAgent => Some("name its command, as in `rejoin acp -- claude-agent-acp`".to_owned()),
+            Self::UnknownAgent { known, .. } if known.is_empty() => {
+                Some("add it to the configuration, or name its command: `rejoin acp -- COMMAND`".to_owned())
+            }
+            Self::UnknownAgent { known, .. } => Some(format!("there are {}", known.join(", "))),
             Self::NotATranscript { .. } => Some("import takes what `rejoin export ID` writes".to_owned()),
             Self::NotToml { .. }
             | Self::NoFileToTrust { .. }

@@ -11,9 +11,9 @@ mod output;
 mod report;
 mod row;
 mod settings;
+mod stdio;
 mod table;
 mod times;
-#[cfg_attr(not(test), expect(dead_code, reason = "there are no connections yet whose traffic could be written"))]
 mod trace;
 
 use std::io::Write;
@@ -68,6 +68,8 @@ fn run(args: Args) -> Result<Outcome, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::CannotStart)?;
     let mut context = Context { settings, trace, out: Output::stdout(), err };
     let outcome = runtime.block_on(commands::run(args.command, &mut context));
+    // Somebody may still wait for input that never comes.
+    runtime.shutdown_background();
     // What was written before a failure is shown too.
     let flushed = context.out.flush();
     let outcome = outcome?;

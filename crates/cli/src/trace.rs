@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use rejoin_transcript::Json;
+use rejoin_wire::Direction;
 
 pub(crate) use self::redact::redact;
 use crate::error::Error;
@@ -35,15 +36,6 @@ pub(crate) enum Between {
     Client,
     /// The agent.
     Agent,
-}
-
-/// Which way a message goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
-    /// To us.
-    In,
-    /// From us.
-    Out,
 }
 
 impl Trace {

@@ -1,5 +1,6 @@
 //! The commands: one file each.
 
+mod acp;
 mod config;
 mod export;
 mod import;
@@ -27,7 +28,6 @@ pub(crate) struct Context {
     /// The settings.
     pub(crate) settings: Settings,
     /// Where the traffic is written.
-    #[expect(dead_code, reason = "there are no connections yet whose traffic could be written")]
     pub(crate) trace: Option<Trace>,
     /// Standard output.
     pub(crate) out: Output,
@@ -47,6 +47,7 @@ pub(crate) enum Outcome {
 /// Runs `command`.
 pub(crate) async fn run(command: Command, context: &mut Context) -> Result<Outcome, Error> {
     match command {
+        Command::Acp(args) => acp::run(args, context).await,
         Command::List(args) => list::run(args, context).await,
         Command::Show(args) => show::run(args, context).await,
         Command::Search(args) => search::run(args, context).await,

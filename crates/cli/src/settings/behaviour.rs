@@ -28,6 +28,25 @@ pub(crate) enum WhileBusy {
     Reject,
 }
 
+impl From<Restore> for rejoin::Restore {
+    fn from(restore: Restore) -> Self {
+        match restore {
+            Restore::Required => Self::Required,
+            Restore::Rebuild => Self::Rebuild,
+            Restore::Fresh => Self::Fresh,
+        }
+    }
+}
+
+impl From<WhileBusy> for rejoin::WhileBusy {
+    fn from(while_busy: WhileBusy) -> Self {
+        match while_busy {
+            WhileBusy::Queue => Self::Queue,
+            WhileBusy::Reject => Self::Reject,
+        }
+    }
+}
+
 /// Declares [`Behaviour`] from a table: name, type, default, and the kind of value that reads and shows it.
 macro_rules! behaviour {
     ($($(#[$doc:meta])+ $key:ident: $type:ty = $default:expr, $kind:ident;)+) => {

@@ -24,6 +24,7 @@ fn help_names_every_command_and_version_is_told() {
     Usage: rejoin [OPTIONS] <COMMAND>
 
     Commands:
+      acp     Speak ACP on standard input and output, with an agent behind
       list    List sessions, the most recently used first
       show    Show a conversation
       search  Find sessions by the words in them

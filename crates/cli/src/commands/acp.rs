@@ -1,0 +1,89 @@
+//! `rejoin acp`: ACP on standard input and output, with an agent behind.
+
+use std::sync::Arc;
+
+use rejoin::{AgentCommand, LayerOptions, SessionLayer, Taps};
+use rejoin_wire::{Command, Direction, Tap};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{Context, Outcome};
+use crate::args::AcpArgs;
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::stdio;
+use crate::trace::{Between, Trace};
+
+/// Runs the command, until the client ends its input or a signal comes.
+pub(crate) async fn run(args: AcpArgs, context: &mut Context) -> Result<Outcome, Error> {
+    let agent = agent_of(args, &context.settings)?;
+    let store = Arc::new(context.settings.open_store()?);
+    let layer = SessionLayer::new(store, agent, options_of(&context.settings), taps_of(context.trace.take()));
+    let (reader, writer) = stdio::open().map_err(Error::CannotStart)?;
+    tokio::select! {
+        () = layer.serve(reader, writer) => {}
+        ended = signalled() => ended.map_err(Error::CannotStart)?,
+    }
+    layer.end().await;
+    Ok(Outcome::Done)
+}
+
+/// The agent that was typed, or named, or is the default.
+fn agent_of(args: AcpArgs, settings: &Settings) -> Result<AgentCommand, Error> {
+    let mut words = args.command.into_iter();
+    if let Some(program) = words.next() {
+        let command = Command { program, args: words.collect(), env: Vec::new(), cwd: None };
+        return Ok(AgentCommand { name: None, command });
+    }
+    let name = args.agent.or_else(|| settings.default_agent.clone()).ok_or(Error::NoAgent)?;
+    let Some(agent) = settings.agents.get(&name) else {
+        let known = settings.agents.keys().cloned().collect();
+        return Err(Error::UnknownAgent { name, known });
+    };
+    let mut words = agent.command.iter().cloned();
+    let program = words.next().ok_or(Error::NoAgent)?;
+    let env = agent.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let command = Command { program, args: words.collect(), env, cwd: None };
+    Ok(AgentCommand { name: Some(name), command })
+}
+
+fn options_of(settings: &Settings) -> LayerOptions {
+    let behaviour = &settings.behaviour;
+    LayerOptions {
+        restore: behaviour.restore.into(),
+        while_busy: behaviour.while_busy.into(),
+        cancel_deadline: behaviour.cancel_deadline,
+        agent_start_limit: behaviour.agent_start_limit,
+        restore_limit: behaviour.restore_limit,
+        briefing_limit: behaviour.briefing_limit,
+        empty_session_limit: behaviour.empty_session_limit,
+    }
+}
+
+/// Whatever says that the program should end.
+async fn signalled() -> std::io::Result<()> {
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+    }
+    Ok(())
+}
+
+struct TraceTap {
+    trace: Arc<Trace>,
+    between: Between,
+}
+
+impl Tap for TraceTap {
+    fn line(&self, direction: Direction, line: &str) {
+        self.trace.record(self.between, direction, line);
+    }
+}
+
+fn taps_of(trace: Option<Trace>) -> Taps {
+    let Some(trace) = trace.map(Arc::new) else { return Taps::default() };
+    let tap = |between| -> Option<Arc<dyn Tap>> { Some(Arc::new(TraceTap { trace: Arc::clone(&trace), between })) };
+    Taps { clients: tap(Between::Client), agents: tap(Between::Agent) }
+}
