@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rejoin_store::{Owner, SessionStore};
+use rejoin_store::{Owner, SessionStore, now};
 use rejoin_transcript::SessionId;
 use rejoin_wire::{Connection, Options, Tap};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -31,6 +31,8 @@ pub struct LayerOptions {
     pub restore_limit: Duration,
     /// How many bytes a briefing has at most.
     pub briefing_limit: usize,
+    /// After this time without a word, an agent is stopped until it is needed again.
+    pub idle_agent_limit: Duration,
     /// After this time a session that was never prompted is removed.
     pub empty_session_limit: Duration,
 }
@@ -44,6 +46,7 @@ impl Default for LayerOptions {
             agent_start_limit: Duration::from_secs(60),
             restore_limit: Duration::from_secs(30),
             briefing_limit: 32 * 1024,
+            idle_agent_limit: Duration::from_secs(15 * 60),
             empty_session_limit: Duration::from_secs(24 * 60 * 60),
         }
     }
@@ -80,7 +83,8 @@ pub(crate) struct Shared {
 impl SessionLayer {
     /// The layer that keeps sessions in `store` and runs them with `agent`.
     pub fn new(store: Arc<dyn SessionStore>, agent: AgentCommand, options: LayerOptions, taps: Taps) -> Self {
-        let agents = Agents::new(agent, options.agent_start_limit, taps.agents.clone());
+        let limits = (options.agent_start_limit, options.idle_agent_limit);
+        let agents = Agents::new(agent, limits, taps.agents.clone());
         let shared = Shared {
             store,
             agents,
@@ -106,6 +110,16 @@ impl SessionLayer {
         let client = Client::new(connection);
         serve(&self.shared, &client, incoming).await;
         self.shared.tell_all(|| Command::Detach(Arc::clone(&client)));
+    }
+
+    /// Removes the sessions that were never prompted and are too old.
+    pub async fn tidy(&self) {
+        let limit = i64::try_from(self.shared.options.empty_session_limit.as_millis()).unwrap_or(i64::MAX);
+        match self.shared.store.remove_empty(now().plus_millis(limit.saturating_neg())).await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "sessions that were never prompted are removed"),
+            Err(error) => tracing::warn!(%error, "sessions that were never prompted could not be removed"),
+        }
     }
 
     /// Ends everything: running turns are cancelled and their ends recorded, then the agents end.

@@ -79,8 +79,12 @@ pub(crate) fn may_take_over(held: Option<&Held>, newcomer: &Owner, now: Timestam
 
 /// Whether the holder, be it this process or another, lives and runs a turn.
 pub(crate) fn is_busy(held: Option<&Held>, now: Timestamp, turn_is_running: bool) -> bool {
-    let here = Owner::this_process();
-    turn_is_running && held.is_some_and(|held| held.owner.is_alive_here(&here).unwrap_or(held.until >= now))
+    turn_is_running && is_held(held, now)
+}
+
+/// Whether there is a holder, be it this process or another, and it lives as far as can be told.
+pub(crate) fn is_held(held: Option<&Held>, now: Timestamp) -> bool {
+    held.is_some_and(|held| held.owner.is_alive_here(&Owner::this_process()).unwrap_or(held.until >= now))
 }
 
 fn host_name() -> String {

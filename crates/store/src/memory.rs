@@ -9,7 +9,7 @@ use rejoin_transcript::{
 };
 
 use crate::fork::become_fork;
-use crate::lease::{Held, is_busy, may_take_over};
+use crate::lease::{Held, is_busy, is_held, may_take_over};
 use crate::list::{Place, read_cursor, write_cursor};
 use crate::search::{Terms, holds};
 use crate::{
@@ -358,7 +358,7 @@ impl SessionStore for MemoryStore {
         let now = crate::now();
         sessions.retain(|_, kept| {
             let facts = &kept.session.facts;
-            let is_held = kept.held.as_ref().is_some_and(|held| held.until >= now);
+            let is_held = is_held(kept.held.as_ref(), now);
             facts.shelf() != Shelf::Empty || facts.created_at >= before || is_held
         });
         Ok((count - sessions.len()) as u64)

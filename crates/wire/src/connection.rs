@@ -188,6 +188,11 @@ impl<T: Send + 'static> Connection<T> {
         lock(&self.open).take(id)
     }
 
+    /// Whether an answer is waited for.
+    pub fn has_open_requests(&self) -> bool {
+        !lock(&self.open).tags.is_empty()
+    }
+
     /// Writes and flushes everything that was sent, then closes the output; what is sent later is [`Closed`].
     ///
     /// Takes as long as the other side takes to read, or to go away.

@@ -19,8 +19,11 @@ pub(crate) async fn run(args: AcpArgs, context: &mut Context) -> Result<Outcome,
     let store = Arc::new(context.settings.open_store()?);
     let layer = SessionLayer::new(store, agent, options_of(&context.settings), taps_of(context.trace.take()));
     let (reader, writer) = stdio::open().map_err(Error::CannotStart)?;
+    let serving = async {
+        tokio::join!(layer.serve(reader, writer), layer.tidy());
+    };
     tokio::select! {
-        () = layer.serve(reader, writer) => {}
+        () = serving => {}
         ended = signalled() => ended.map_err(Error::CannotStart)?,
     }
     layer.end().await;
@@ -55,6 +58,7 @@ fn options_of(settings: &Settings) -> LayerOptions {
         agent_start_limit: behaviour.agent_start_limit,
         restore_limit: behaviour.restore_limit,
         briefing_limit: behaviour.briefing_limit,
+        idle_agent_limit: behaviour.idle_agent_limit,
         empty_session_limit: behaviour.empty_session_limit,
     }
 }

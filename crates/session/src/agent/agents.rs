@@ -22,6 +22,7 @@ const BACK_OFF: [Duration; 5] =
 pub(crate) struct Agents {
     command: AgentCommand,
     start_limit: Duration,
+    idle_limit: Duration,
     tap: Option<Arc<dyn Tap>>,
     /// One place for each kind of client, by the params of its `initialize`.
     places: Mutex<HashMap<Json, Arc<tokio::sync::Mutex<Place>>>>,
@@ -41,9 +42,14 @@ struct Place {
 const GOOD_RUN: Duration = Duration::from_secs(10);
 
 impl Agents {
-    /// The agent that `command` starts.
-    pub(crate) fn new(command: AgentCommand, start_limit: Duration, tap: Option<Arc<dyn Tap>>) -> Self {
-        Self { command, start_limit, tap, places: Mutex::default(), all: Mutex::default() }
+    /// The agent that `command` starts, which is given `start_limit` for that and stopped after `idle_limit` without a
+    /// word.
+    pub(crate) fn new(
+        command: AgentCommand,
+        (start_limit, idle_limit): (Duration, Duration),
+        tap: Option<Arc<dyn Tap>>,
+    ) -> Self {
+        Self { command, start_limit, idle_limit, tap, places: Mutex::default(), all: Mutex::default() }
     }
 
     /// How it is started.
@@ -77,6 +83,7 @@ impl Agents {
         all.push(Arc::downgrade(&link));
         drop(all);
         place.link = Some(Arc::clone(&link));
+        tokio::spawn(stop_when_idle(Arc::downgrade(&link), self.idle_limit));
         Ok(link)
     }
 
@@ -99,6 +106,21 @@ impl Agents {
     pub(crate) async fn end(&self) {
         let links: Vec<Arc<Link>> = lock(&self.all).iter().filter_map(Weak::upgrade).collect();
         join_all(links.iter().map(|link| link.end())).await;
+    }
+}
+
+/// Ends the agent when it was idle for `limit`. Its sessions are told, and open it again when they need it.
+async fn stop_when_idle(link: Weak<Link>, limit: Duration) {
+    loop {
+        let Some(idle) = link.upgrade().filter(|link| !link.is_gone()).map(|link| link.idle_for()) else { return };
+        let left = limit.saturating_sub(idle);
+        if left.is_zero()
+            && let Some(link) = link.upgrade()
+        {
+            tracing::info!(agent = link.program(), "the agent was idle, and is stopped until it is needed");
+            return link.end().await;
+        }
+        tokio::time::sleep(left).await;
     }
 }
 

@@ -15,6 +15,7 @@ use rejoin_wire::{
 };
 use tokio::process::ChildStdout;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
 use super::routes::{AgentEvent, Destination, Events, Restored, Routes, SESSION_ROOM};
 use crate::Error;
@@ -282,6 +283,11 @@ impl Link {
         self.has_answered.load(Ordering::Relaxed)
     }
 
+    /// How long nothing was said either way. While an answer is waited for, that is no time at all.
+    pub(crate) fn idle_for(&self) -> Duration {
+        if self.connection.has_open_requests() { Duration::ZERO } else { self.lock().last_used.elapsed() }
+    }
+
     /// Ends the process and all that it started.
     pub(crate) async fn end(&self) {
         self.retire();
@@ -302,6 +308,7 @@ impl Link {
     }
 
     fn post(&self, line: String) {
+        self.lock().last_used = Instant::now();
         // Nobody takes it when the process is gone, and then everyone who waits is told so.
         let _ = self.outbox.send(line);
     }
@@ -336,6 +343,7 @@ impl Link {
     async fn run(self: Arc<Self>, mut incoming: Incoming<ChildStdout, Reply>) {
         let mut abandoned = Vec::new();
         while let Some(received) = incoming.next().await {
+            self.lock().last_used = Instant::now();
             match received {
                 Received::Notification { method, params } => self.notified(method, params).await,
                 Received::Request { id, method, params } => self.asked(id, method, params).await,

@@ -6,6 +6,7 @@ use rejoin_transcript::UpdateKind;
 use rejoin_transcript::json::Members;
 use rejoin_wire::{Outcome, RawValue, RequestId};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::Error;
 
@@ -36,7 +37,6 @@ pub(crate) enum AgentEvent {
 pub(crate) type Events = mpsc::Receiver<AgentEvent>;
 
 /// The sessions of one agent process, by the agent's own ids.
-#[derive(Default)]
 pub(crate) struct Routes {
     sessions: HashMap<String, Route>,
     /// How many sessions are being made whose ids nobody knows yet.
@@ -47,6 +47,21 @@ pub(crate) struct Routes {
     asked: HashMap<RequestId, String>,
     /// Whether no new sessions are to come.
     pub(crate) is_retired: bool,
+    /// When something was last said, either way.
+    pub(crate) last_used: Instant,
+}
+
+impl Default for Routes {
+    fn default() -> Self {
+        Self {
+            sessions: HashMap::new(),
+            opening: 0,
+            held: HashMap::new(),
+            asked: HashMap::new(),
+            is_retired: false,
+            last_used: Instant::now(),
+        }
+    }
 }
 
 enum Route {

@@ -9,7 +9,7 @@ use super::append::mark_pending;
 use super::content;
 use super::database::Db;
 use super::fork::children;
-use super::leases::check_idle;
+use super::leases::{check_idle, is_held_by_anyone};
 use super::projector::{forget_passages, forget_title};
 use super::rows::{Log, find_log, read_facts};
 use crate::cut::{Address, read_holes};
@@ -119,15 +119,15 @@ fn own_bytes(db: &Db<'_>, log: Log) -> Result<u64, StoreError> {
 
 /// Removes the sessions made before `before` that were never prompted.
 pub(super) fn remove_empty(db: &Db<'_>, before: Timestamp, now: Timestamp) -> Result<u64, StoreError> {
-    let sql = "SELECT id, holder IS NOT NULL AND held_until >= ?2 FROM session WHERE shelf = 2 AND created_at < ?1";
-    let times = params![before.as_millis(), now.as_millis()];
-    let found = db.query_all(sql, times, |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)))?;
+    let sql = "SELECT id FROM session WHERE shelf = 2 AND created_at < ?1";
+    let found = db.query_all(sql, [before.as_millis()], |row| row.get::<_, String>(0))?;
     let mut removed = 0;
-    for (id, is_held) in found {
-        if is_held {
+    for id in found {
+        let session = SessionId::parse(id).map_err(|error| db.damaged(error.to_string()))?;
+        // Somebody may be about to prompt it.
+        if is_held_by_anyone(db, &session, now)? {
             continue;
         }
-        let session = SessionId::parse(id).map_err(|error| db.damaged(error.to_string()))?;
         delete(db, &session, now)?;
         removed += 1;
     }

@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 use super::database::Db;
 use super::read;
 use super::rows::{Log, not_found};
-use crate::lease::{Held, is_busy, may_take_over};
+use crate::lease::{Held, is_busy, is_held, may_take_over};
 use crate::{LEASE_MILLIS, Lease, Owner, StoreError};
 
 /// A session's lease, and whether a turn is running.
@@ -54,6 +54,11 @@ pub(super) fn check_idle(db: &Db<'_>, session: &SessionId, now: Timestamp) -> Re
         Some(held) if is_busy(Some(held), now, standing.running_since.is_some()) => Err(in_use(session, held)),
         _ => Ok(()),
     }
+}
+
+/// Whether a living owner has `session`, be it this process.
+pub(super) fn is_held_by_anyone(db: &Db<'_>, session: &SessionId, now: Timestamp) -> Result<bool, StoreError> {
+    Ok(is_held(find_standing(db, session)?.held.as_ref(), now))
 }
 
 fn free_to_take(db: &Db<'_>, session: &SessionId, owner: &Owner, now: Timestamp) -> Result<Standing, StoreError> {

@@ -666,7 +666,10 @@ async fn empty_sessions_are_removed_after_their_time(store: &dyn SessionStore) {
     young.facts.created_at = at(2_000);
     store.create(young.clone()).await.unwrap();
     let prompted = create_with_turn(store, "a", "b").await;
+    let open = create(store).await;
+    store.acquire(&open, &Owner::this_process()).await.unwrap();
     assert_eq!(store.remove_empty(at(1_500)).await.unwrap(), 1);
+    store.session(&open).await.unwrap();
     assert!(matches!(store.session(&old).await, Err(StoreError::SessionNotFound { .. })));
     store.session(&young.facts.session_id).await.unwrap();
     store.session(&prompted).await.unwrap();
