@@ -139,6 +139,19 @@ impl Opener {
         Ok(opened)
     }
 
+    /// Has the agent open `session` without what it may have of it itself, which is of no use for this `reason`.
+    pub(crate) async fn restore_anew(
+        &self,
+        link: Arc<Link>,
+        session: &Session,
+        upto: EntryNumber,
+        reason: String,
+    ) -> Result<Opened, Error> {
+        let mut opened = self.rebuild(&link, session, upto, reason).await?;
+        self.reapply(&mut opened, session).await;
+        Ok(opened)
+    }
+
     /// The upper rungs: the agent itself has the session. Gives why not.
     async fn reopen(
         &self,
@@ -173,6 +186,8 @@ impl Opener {
                         return self.opened(Arc::clone(link), result, events, rung, Some(id.clone())).map(Ok);
                     }
                     Err(error) if link.is_gone() => return Err(error),
+                    // One that does not answer will not answer to the next either.
+                    Err(error @ Error::AgentTimeout { .. }) => return Ok(Err(error.to_string())),
                     Err(error) => reason = error.to_string(),
                 }
             }

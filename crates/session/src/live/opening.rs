@@ -30,7 +30,14 @@ impl Live {
         let layer = Arc::clone(&self.layer);
         self.agent = AgentSide::Opening(tokio::spawn(async move {
             let link = layer.agents.link(&profile, &client).await?;
-            opener.restore(link, &session, upto).await
+            match opener.restore(Arc::clone(&link), &session, upto).await {
+                // It died of it, and would again.
+                Err(error) if link.is_gone() => {
+                    let link = layer.agents.link(&profile, &client).await?;
+                    opener.restore_anew(link, &session, upto, error.to_string()).await
+                }
+                done => done,
+            }
         }));
         Ok(false)
     }
