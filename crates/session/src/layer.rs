@@ -84,7 +84,7 @@ impl SessionLayer {
     /// The layer that keeps sessions in `store` and runs them with `agent`.
     pub fn new(store: Arc<dyn SessionStore>, agent: AgentCommand, options: LayerOptions, taps: Taps) -> Self {
         let limits = (options.agent_start_limit, options.idle_agent_limit);
-        let agents = Agents::new(agent, limits, taps.agents.clone());
+        let agents = Agents::new(agent, limits, taps.agents.clone(), Arc::clone(&store));
         let shared = Shared {
             store,
             agents,

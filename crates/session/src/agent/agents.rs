@@ -1,15 +1,18 @@
 //! The agent's processes: started when needed, shared by all sessions of clients that can do the same.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use futures::future::join_all;
+use rejoin_store::SessionStore;
 use rejoin_transcript::Json;
 use rejoin_wire::Tap;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::link::{AgentCommand, Link};
+use super::link::{AgentCommand, Link, Purpose};
+use super::strangers::{Stranger, keep_strangers};
 use crate::Error;
 use crate::capabilities::ClientProfile;
 use crate::client::Client;
@@ -28,6 +31,9 @@ pub(crate) struct Agents {
     places: Mutex<HashMap<Json, Arc<tokio::sync::Mutex<Place>>>>,
     /// Every process that may still run.
     all: Mutex<Vec<Weak<Link>>>,
+    store: Arc<dyn SessionStore>,
+    /// Where updates go of sessions that nobody knows.
+    strangers: OnceLock<mpsc::Sender<Stranger>>,
 }
 
 #[derive(Default)]
@@ -48,8 +54,10 @@ impl Agents {
         command: AgentCommand,
         (start_limit, idle_limit): (Duration, Duration),
         tap: Option<Arc<dyn Tap>>,
+        store: Arc<dyn SessionStore>,
     ) -> Self {
-        Self { command, start_limit, idle_limit, tap, places: Mutex::default(), all: Mutex::default() }
+        let (places, all, strangers) = (Mutex::default(), Mutex::default(), OnceLock::new());
+        Self { command, start_limit, idle_limit, tap, places, all, store, strangers }
     }
 
     /// How it is started.
@@ -76,8 +84,9 @@ impl Agents {
         }
         place.started = Some(Instant::now());
         place.failures += 1;
-        let tap = self.tap.clone();
-        let link = Link::start(&self.command, &profile.initialize, Arc::downgrade(home), tap, self.start_limit).await?;
+        let strangers = self.strangers.get_or_init(|| keep_strangers(Arc::clone(&self.store))).clone();
+        let purpose = Purpose { home: Arc::downgrade(home), strangers, tap: self.tap.clone() };
+        let link = Link::start(&self.command, &profile.initialize, purpose, self.start_limit).await?;
         let mut all = lock(&self.all);
         all.retain(|link| link.strong_count() > 0);
         all.push(Arc::downgrade(&link));

@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::routes::{AgentEvent, Destination, Events, Restored, Routes, SESSION_ROOM};
+use super::strangers::Stranger;
 use crate::Error;
 use crate::capabilities::{AgentCapabilities, PROTOCOL_VERSION};
 use crate::client::Client;
@@ -76,6 +77,18 @@ pub(crate) struct Link {
     has_answered: AtomicBool,
     /// The client for which it was started: what concerns no session goes there.
     home: Weak<Client>,
+    /// Where updates go of sessions that nobody knows.
+    strangers: mpsc::Sender<Stranger>,
+}
+
+/// What an agent process is started for.
+pub(crate) struct Purpose {
+    /// The client: what concerns no session goes there.
+    pub(crate) home: Weak<Client>,
+    /// Where updates go of sessions that nobody knows.
+    pub(crate) strangers: mpsc::Sender<Stranger>,
+    /// Sees every line from and to the agent.
+    pub(crate) tap: Option<Arc<dyn Tap>>,
 }
 
 /// What the agent told at `initialize`.
@@ -90,10 +103,10 @@ impl Link {
     pub(crate) async fn start(
         command: &AgentCommand,
         initialize: &Json,
-        home: Weak<Client>,
-        tap: Option<Arc<dyn Tap>>,
+        purpose: Purpose,
         limit: Duration,
     ) -> Result<Arc<Self>, Error> {
+        let Purpose { home, strangers, tap } = purpose;
         let started = Process::start(&command.command);
         let (process, stdin, stdout) = started.map_err(|error| {
             let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
@@ -113,6 +126,7 @@ impl Link {
             gone: watch::Sender::new(None),
             has_answered: AtomicBool::new(false),
             home,
+            strangers,
         });
         tokio::spawn(Arc::clone(&link).run(incoming));
         match link.introduce(initialize, limit).await {
@@ -438,11 +452,18 @@ impl Link {
             Destination::Session(events, event) => events.send(event).await.err().map(|error| error.0),
             Destination::Nobody(event) => Some(event),
         };
-        let Some(event) = undelivered else { return };
-        tracing::debug!(agent = self.program(), session, "a message for a session that nobody has open was dropped");
-        if let AgentEvent::Asked { id, .. } = event {
-            let error = RpcError::new(RpcError::INVALID_PARAMS, "`sessionId` names no session that is open");
-            self.respond(&id, Err(&error));
+        match undelivered {
+            Some(AgentEvent::Asked { id, .. }) => {
+                let error = RpcError::new(RpcError::INVALID_PARAMS, "`sessionId` names no session that is open");
+                self.respond(&id, Err(&error));
+            }
+            Some(AgentEvent::Update(params)) if !self.lock().was_here(session) => {
+                let stranger = Stranger { agent: self.info(), session: session.to_owned(), params };
+                if self.strangers.try_send(stranger).is_err() {
+                    tracing::warn!(agent = self.program(), "an update of a session that nobody knows was dropped");
+                }
+            }
+            Some(_) | None => {}
         }
     }
 

@@ -5,6 +5,7 @@ mod briefing;
 mod link;
 mod restore;
 mod routes;
+mod strangers;
 
 pub(crate) use agents::Agents;
 pub use link::AgentCommand;

@@ -1,6 +1,6 @@
 //! Which message of an agent is for which session.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rejoin_transcript::UpdateKind;
 use rejoin_transcript::json::Members;
@@ -45,6 +45,8 @@ pub(crate) struct Routes {
     held: HashMap<String, Vec<AgentEvent>>,
     /// The sessions whose requests are not answered yet.
     asked: HashMap<RequestId, String>,
+    /// Sessions that were here: what still comes of them is of no interest.
+    left: HashSet<String>,
     /// Whether no new sessions are to come.
     pub(crate) is_retired: bool,
     /// When something was last said, either way.
@@ -58,6 +60,7 @@ impl Default for Routes {
             opening: 0,
             held: HashMap::new(),
             asked: HashMap::new(),
+            left: HashSet::new(),
             is_retired: false,
             last_used: Instant::now(),
         }
@@ -154,7 +157,13 @@ impl Routes {
     /// The session `id` is no longer here.
     pub(crate) fn remove(&mut self, id: &str) {
         self.sessions.remove(id);
+        self.left.insert(id.to_owned());
         self.asked.retain(|_, session| session != id);
+    }
+
+    /// Whether the session `id` was here, and is not any more.
+    pub(crate) fn was_here(&self, id: &str) -> bool {
+        self.left.contains(id)
     }
 
     /// Every running session, none of which is here any more.

@@ -113,6 +113,9 @@ impl Live {
             self.refuse(&ask.id, &error.to_rpc());
             return self.handle(Event::StoreFailed(error)).await;
         }
+        if let Ok(result) = &outcome {
+            self.terminals.answered(&ask.method, &ask.params, result.get());
+        }
         if let Some(agent) = self.agent.open() {
             agent.link.respond(&ask.id, outcome.as_ref().map(|result| result.get()));
         }

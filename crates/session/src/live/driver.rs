@@ -147,7 +147,11 @@ impl Live {
             }
         };
         steps.push(Step::turn_ended(at, turn, &end));
-        let recorded = self.record_and_show(steps, Vec::new(), |_, _| true).await;
+        let texts = self.terminals.end(at, turn);
+        let recorded = match self.record(texts).await {
+            Ok(()) => self.record_and_show(steps, Vec::new(), |_, _| true).await,
+            Err(error) => Err(error),
+        };
         self.turn = Turn::After(turn);
         recorded?;
         Ok(self.recorder()?.flush().await?)

@@ -14,6 +14,7 @@ mod passing;
 mod recording;
 mod remarks;
 mod subscribers;
+mod terminals;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -38,6 +39,7 @@ use crate::turn::{AskId, Event, Machine, Ticket};
 use agent_side::AgentSide;
 use asks::Asks;
 use subscribers::Subscribers;
+use terminals::Terminals;
 
 /// The way to a live session.
 pub(crate) type Mailbox = mpsc::UnboundedSender<Command>;
@@ -117,6 +119,7 @@ pub(crate) struct Live {
     unsaid: Vec<Remark>,
     message_ids: MessageIds,
     open_tools: OpenToolCalls,
+    terminals: Terminals,
     echo: Echo,
     deadline: Option<(u32, Instant)>,
     renewal: Instant,
@@ -147,6 +150,7 @@ impl Live {
             unsaid: Vec::new(),
             message_ids: MessageIds::default(),
             open_tools: OpenToolCalls::default(),
+            terminals: Terminals::default(),
             echo: Echo::default(),
             deadline: None,
             renewal: Instant::now(),

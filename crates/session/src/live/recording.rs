@@ -10,7 +10,9 @@ use crate::client::Client;
 impl Live {
     /// Records steps that clients are not shown.
     pub(crate) async fn record(&mut self, steps: Vec<Step>) -> Result<(), Error> {
-        self.recorder()?.record(steps, Vec::new()).await?;
+        if !steps.is_empty() {
+            self.recorder()?.record(steps, Vec::new()).await?;
+        }
         Ok(())
     }
 
@@ -46,6 +48,7 @@ impl Live {
             may_need_step.then(|| self.session().map(|session| session.settings.in_force.clone())).transpose()?;
         for step in &steps {
             self.open_tools.observe(step);
+            self.terminals.observe(step);
         }
         self.record_and_show(steps, Vec::new(), |_, _| true).await?;
         if let Some(before) = before
