@@ -210,8 +210,9 @@ impl Replay {
     }
 
     fn push_chunk(&mut self, kind: UpdateKind, update: Json) {
-        let read = Chunk::read(kind, update.as_str());
-        let Some(Chunk { message_id: Some(id), plain_text: Some(text), .. }) = read else {
+        let chunk = Chunk::read(kind, update.as_str());
+        let text = chunk.as_ref().and_then(Chunk::plain_text);
+        let (Some(id), Some(text)) = (chunk.and_then(|chunk| chunk.message_id), text) else {
             return self.push_whole(update, None);
         };
         if let Some(Slot::Text { kind: open_kind, id: open_id, update, text_len, end }) = self.slots.last_mut()

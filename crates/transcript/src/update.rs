@@ -159,9 +159,9 @@ impl UpdateKind {
 pub(crate) struct Chunk<'a> {
     /// The agent's own message id.
     pub(crate) message_id: Option<Cow<'a, str>>,
-    /// The text inside the quotes of a plain text block, still escaped; `None` for any other content, or if the chunk
-    /// has members beside those we know.
-    pub(crate) plain_text: Option<&'a str>,
+    content: &'a str,
+    /// Whether it has no members beside those we know.
+    is_plain: bool,
 }
 
 impl<'a> Chunk<'a> {
@@ -173,8 +173,13 @@ impl<'a> Chunk<'a> {
             Some(id) => Some(read_string(id)?),
             None => None,
         };
-        let is_plain = members.are_all_among(kind.known_members());
-        Some(Self { message_id, plain_text: is_plain.then(|| plain_text(content)).flatten() })
+        Some(Self { message_id, content, is_plain: members.are_all_among(kind.known_members()) })
+    }
+
+    /// The text inside the quotes of a plain text block, still escaped; `None` for any other content, or if the chunk
+    /// has members beside those we know.
+    pub(crate) fn plain_text(&self) -> Option<&'a str> {
+        if self.is_plain { plain_text(self.content) } else { None }
     }
 }
 
@@ -275,7 +280,7 @@ mod tests {
 
     #[test]
     fn only_bare_text_counts_as_plain() {
-        let plain = |text: &str| Chunk::read(UpdateKind::AgentMessageChunk, text).unwrap().plain_text.is_some();
+        let plain = |text: &str| Chunk::read(UpdateKind::AgentMessageChunk, text).unwrap().plain_text().is_some();
         assert!(plain(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}"#));
         assert!(!plain(
             r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a","annotations":{}}}"#

@@ -239,12 +239,12 @@ impl Fold {
         let step = &entry.step;
         let Some(chunk) = Chunk::read(kind, step.body.as_str()) else { return self.push_other(entry) };
         let assigned = step.message_id.as_ref().map(|id| id.as_str().to_owned());
-        let id = chunk.message_id.map(Cow::into_owned).or(assigned);
         let is_plain = role != Role::User && step.extra.is_none();
-        let part = match chunk.plain_text.filter(|_| is_plain) {
+        let part = match chunk.plain_text().filter(|_| is_plain) {
             Some(text) => Part::Text(text.to_owned()),
             None => Part::Block(chunk_members(&step.body, step.extra.as_ref())),
         };
+        let id = chunk.message_id.map(Cow::into_owned).or(assigned);
         self.add_part(entry, role, id.as_deref(), part);
     }
 
