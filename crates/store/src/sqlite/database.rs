@@ -340,8 +340,9 @@ fn set_up(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(error)?;
     }
     patiently(|| connection.pragma_update(None, "journal_mode", "WAL")).map_err(error)?;
-    // The writer decides when to write the log back, and on which thread.
-    for (name, value) in [("wal_autocheckpoint", 0), ("journal_size_limit", 16 * 1024 * 1024)] {
+    // The writer decides when to write the log back, and on which thread. The log keeps its length up to a limit that
+    // it seldom reaches, since cutting it short only to let it grow again takes longer than writing it.
+    for (name, value) in [("wal_autocheckpoint", 0), ("journal_size_limit", 32 * 1024 * 1024)] {
         connection.pragma_update(None, name, value).map_err(error)?;
     }
     // A commit survives the death of the process; `flush` makes it survive the loss of power.
