@@ -8,7 +8,7 @@ use rejoin_transcript::{EntryNumber, Fact, SessionId, Step, StepKind};
 use rusqlite::Row;
 
 use super::database::Db;
-use super::rows::{Log, ReadyStep, find_session, insert_entry, not_found, update_session};
+use super::rows::{Log, ReadyStep, find_session, insert_entries, not_found, update_session};
 use crate::{Lease, StoreError};
 
 /// Whether these steps end a turn, so that it can be sealed.
@@ -43,18 +43,14 @@ pub(super) fn append(
     }
     let is_recent = |id: &str| standing.recent_messages.contains(&write_string(id));
     let changes_facts = !facts.is_empty() || steps.iter().any(|ready| ready.step.tells_facts(is_recent));
-    let mut number = after;
-    for ready in steps {
-        number = number.next();
-        insert_entry(db, log, number, ready)?;
-    }
+    let last = insert_entries(db, log, after, steps)?;
     if changes_facts {
         change_session(db, &lease.session, after, steps, facts)?;
     }
     if !standing.is_pending {
         mark_pending(db, log)?;
     }
-    Ok((log, number))
+    Ok((log, last))
 }
 
 pub(super) fn tell(db: &Db<'_>, session: &SessionId, facts: &[Fact]) -> Result<(), StoreError> {

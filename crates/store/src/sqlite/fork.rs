@@ -5,7 +5,7 @@ use rejoin_transcript::{EntryNumber, Fact, Session, SessionId, Timestamp};
 use super::append::mark_pending;
 use super::database::Db;
 use super::read::{self, Stretch};
-use super::rows::{Log, ReadyStep, find_session, insert_entry, insert_session_in};
+use super::rows::{Log, ReadyStep, find_session, insert_entries, insert_session_in};
 use crate::StoreError;
 use crate::fork::become_fork;
 
@@ -46,7 +46,7 @@ pub(super) fn fork(
     // The log that holds the fork point, so that the fork depends on no more than it needs.
     let parent = stretches.iter().find(|stretch| at <= stretch.upto && at > stretch.after).map(|stretch| stretch.log);
     let own = insert_session_in(db, &session, parent, at)?;
-    insert_entry(db, own, at.next(), &first)?;
+    insert_entries(db, own, at, &[first])?;
     mark_pending(db, own)?;
     Ok(session)
 }

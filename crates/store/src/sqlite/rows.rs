@@ -187,39 +187,46 @@ impl ReadyStep {
     }
 }
 
-/// Writes `ready` as entry `number` of `log`.
-pub(super) fn insert_entry(db: &Db<'_>, log: Log, number: EntryNumber, ready: &ReadyStep) -> Result<(), StoreError> {
-    let ReadyStep { step, cut } = ready;
-    let (body, holes) = match cut {
-        Some(cut) => {
-            for (packed, (_, address)) in cut.contents.iter().zip(&cut.holes) {
-                content::keep(db, log, address, packed)?;
-            }
-            (cut.rest.as_str(), Some(write_holes(&cut.holes)))
-        }
-        None => (step.body.as_str(), None),
-    };
-    let message_id = step.message_id.as_ref().map(MessageId::as_str);
-    let extra = step.extra.as_ref().map(Json::as_str);
-    let row = EntryRow {
-        id: log.row(number),
-        at: step.at.as_millis(),
-        turn: step.turn.code(),
-        kind: step.kind.code(),
-        audience: step.audience.code(),
-        protocol: step.protocol,
-        message_id,
-        extra,
-        holes: holes.as_deref(),
-        body,
-    };
-    let checksum = row.checksum();
-    db.execute(
+/// Writes `steps` as the entries of `log` behind `after`, and returns the last number.
+pub(super) fn insert_entries(
+    db: &Db<'_>,
+    log: Log,
+    after: EntryNumber,
+    steps: &[ReadyStep],
+) -> Result<EntryNumber, StoreError> {
+    let mut insert = db.prepare(
         "INSERT INTO entry (id, at, turn, tag, message_id, extra, holes, checksum, body)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        params![row.id, row.at, row.turn, row.tag(), message_id, extra, row.holes, checksum, body],
     )?;
-    Ok(())
+    let mut number = after;
+    for ReadyStep { step, cut } in steps {
+        number = number.next();
+        let holes = match cut {
+            Some(cut) => {
+                for (packed, (_, address)) in cut.contents.iter().zip(&cut.holes) {
+                    content::keep(db, log, address, packed)?;
+                }
+                Some(write_holes(&cut.holes))
+            }
+            None => None,
+        };
+        let row = EntryRow {
+            id: log.row(number),
+            at: step.at.as_millis(),
+            turn: step.turn.code(),
+            kind: step.kind.code(),
+            audience: step.audience.code(),
+            protocol: step.protocol,
+            message_id: step.message_id.as_ref().map(MessageId::as_str),
+            extra: step.extra.as_ref().map(Json::as_str),
+            holes: holes.as_deref(),
+            body: cut.as_ref().map_or(step.body.as_str(), |cut| &cut.rest),
+        };
+        let (tag, checksum) = (row.tag(), row.checksum());
+        let columns = params![row.id, row.at, row.turn, tag, row.message_id, row.extra, row.holes, checksum, row.body];
+        insert.execute(columns).map_err(|source| db.error(source))?;
+    }
+    Ok(number)
 }
 
 /// The entries of a log behind one row, up to another, for [`read_entry`].
