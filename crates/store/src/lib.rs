@@ -10,24 +10,22 @@ mod fork;
 mod lease;
 mod list;
 mod memory;
+mod pages;
 mod paths;
 mod replay;
 mod report;
 mod search;
 mod sqlite;
 
-use std::future::{Future, poll_fn};
-use std::task::Poll;
-
 use async_trait::async_trait;
-use futures::future::maybe_done;
-use futures::{Stream, TryStreamExt, stream};
+use futures::{Stream, stream};
 use rejoin_transcript::{Entry, EntryNumber, Fact, Session, SessionId, Step, Timestamp};
 
 pub use error::StoreError;
 pub use lease::{LEASE_MILLIS, Lease, Owner};
 pub use list::{ArchivedFilter, Cursor, ListFilter, PAGE_SIZE, Page};
 pub use memory::MemoryStore;
+pub use pages::entries;
 pub use paths::resolve_cwd;
 pub use replay::{ReplayPage, ReplayPlace};
 pub use report::{Damage, Pruned, Retention, Share, Stats, VerifyReport};
@@ -136,29 +134,6 @@ pub trait SessionStore: Send + Sync {
 
     /// Removes sessions that were made before `before` and never prompted, and says how many.
     async fn remove_empty(&self, before: Timestamp) -> Result<u64, StoreError>;
-}
-
-/// All entries of `session` behind `after`, in bounded memory. The next page is read while this one is used.
-pub fn entries<'a, S: SessionStore + ?Sized>(
-    store: &'a S,
-    session: &'a SessionId,
-    after: EntryNumber,
-) -> impl Stream<Item = Result<Entry, StoreError>> + 'a {
-    let begin = move |after| Box::pin(maybe_done(store.read(session, after)));
-    let pages = stream::try_unfold(begin(after), move |mut reading| async move {
-        reading.as_mut().await;
-        let page = reading.as_mut().take_output().unwrap_or(Ok(Vec::new()))?;
-        let Some(last) = page.last().map(|entry| entry.number) else { return Ok(None) };
-        let mut next = begin(last);
-        // Looked at once, so that it begins.
-        poll_fn(|context| {
-            let _ = next.as_mut().poll(context);
-            Poll::Ready(())
-        })
-        .await;
-        Ok(Some((stream::iter(page.into_iter().map(Ok)), next)))
-    });
-    pages.try_flatten()
 }
 
 /// The replay of `session` from `place`, in bounded memory: pages of lines, each the params of a `session/update`
