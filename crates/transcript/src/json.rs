@@ -5,19 +5,22 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::TranscriptError;
+use crate::text::Text;
 
 /// One JSON value, kept as the text it arrived as.
 ///
 /// The text is valid JSON on one line: line breaks, which JSON allows only between tokens, are blanks here, so that
 /// a value can always be sent as one line.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Json(Box<str>);
+#[derive(Clone)]
+pub struct Json(Text);
 
 impl Json {
     /// Checks that `text` is one JSON value and keeps it.
@@ -32,7 +35,16 @@ impl Json {
     ///
     /// Not checked again: a store guards its bytes with checksums.
     pub fn from_stored(text: String) -> Self {
-        Self(text.into_boxed_str())
+        Self(Text::Own(text.into_boxed_str()))
+    }
+
+    /// Takes texts that were [`Json`]s before they were stored: the parts of `whole`, one behind the other, that end at
+    /// `ends`.
+    ///
+    /// They share one allocation, which is freed with the last of them; a clone has its own.
+    pub fn from_stored_parts(whole: String, ends: impl IntoIterator<Item = usize>) -> impl Iterator<Item = Self> {
+        let (whole, mut from) = (Arc::new(whole), 0);
+        ends.into_iter().map(move |to| Self(Text::part(&whole, std::mem::replace(&mut from, to)..to)))
     }
 
     /// Writes `value` as JSON.
@@ -44,22 +56,22 @@ impl Json {
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.as_str()
     }
 
     /// The text, given away.
     pub fn into_string(self) -> String {
-        self.0.into()
+        self.0.into_string()
     }
 
     /// The members, if this is an object that can be read.
     pub fn members(&self) -> Option<Members<'_>> {
-        Members::read(&self.0)
+        Members::read(self.as_str())
     }
 
     /// The elements, if this is an array.
     pub fn elements(&self) -> Option<Vec<&str>> {
-        let elements: Vec<&RawValue> = serde_json::from_str(&self.0).ok()?;
+        let elements: Vec<&RawValue> = serde_json::from_str(self.as_str()).ok()?;
         Some(elements.into_iter().map(RawValue::get).collect())
     }
 
@@ -67,7 +79,21 @@ impl Json {
         if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_some() {
             text = text.replace(['\n', '\r'], " ");
         }
-        Self(text.into_boxed_str())
+        Self::from_stored(text)
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Json {}
+
+impl Hash for Json {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
     }
 }
 
@@ -79,19 +105,19 @@ impl From<Box<RawValue>> for Json {
 
 impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
+        let raw: &RawValue = serde_json::from_str(self.as_str()).map_err(serde::ser::Error::custom)?;
         raw.serialize(serializer)
     }
 }
@@ -323,6 +349,13 @@ mod tests {
         ] {
             assert_eq!(Json::parse(text).unwrap().as_str(), text);
         }
+    }
+
+    #[test]
+    fn parts_of_one_text_are_values_of_their_own() {
+        let parts: Vec<Json> = Json::from_stored_parts("[1]{\"é\":2}3".to_owned(), [3, 11, 12]).collect();
+        let alone = ["[1]", "{\"é\":2}", "3"].map(|text| Json::parse(text).unwrap());
+        assert_eq!((parts.clone(), parts), (alone.to_vec(), alone.to_vec()));
     }
 
     #[test]

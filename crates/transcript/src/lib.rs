@@ -17,6 +17,7 @@ mod message;
 mod replay;
 mod session;
 mod settings;
+mod text;
 mod time;
 mod turn;
 mod update;

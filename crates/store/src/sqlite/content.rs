@@ -1,8 +1,8 @@
 //! Big content, kept once under its address, and freed when no log uses it any more.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use rejoin_transcript::Json;
 use rusqlite::params;
 
 use super::database::Db;
@@ -59,13 +59,12 @@ pub(super) fn find(db: &Db<'_>, address: &Address) -> Result<Option<String>, Sto
     Ok(packed.and_then(|packed| unpack(&packed)).filter(|content| self::address(content) == *address))
 }
 
-/// Puts the big content back into an entry; `None` if some is missing or damaged.
-pub(super) fn restore(db: &Db<'_>, mut stored: StoredEntry) -> Result<Option<rejoin_transcript::Entry>, StoreError> {
-    if !stored.holes.is_empty() {
-        let Some(body) = fill(db, stored.entry.step.body.as_str(), &stored.holes)? else { return Ok(None) };
-        stored.entry.step.body = Json::from_stored(body);
+/// The body of an entry with its big content; `None` if some is missing or damaged.
+pub(super) fn restore<'row>(db: &Db<'_>, stored: &StoredEntry<'row>) -> Result<Option<Cow<'row, str>>, StoreError> {
+    if stored.holes.is_empty() {
+        return Ok(Some(Cow::Borrowed(stored.body)));
     }
-    Ok(Some(stored.entry))
+    Ok(fill(db, stored.body, &stored.holes)?.map(Cow::Owned))
 }
 
 /// Puts the big content back into `rest`; `None` if some is missing or damaged.

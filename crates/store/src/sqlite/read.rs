@@ -1,6 +1,6 @@
 //! Reading entries and replays, page by page.
 
-use rejoin_transcript::{Entry, EntryNumber, SessionId, States};
+use rejoin_transcript::{Entry, EntryNumber, Json, SessionId, States};
 use rusqlite::{Row, params};
 
 use super::content;
@@ -10,10 +10,13 @@ use crate::cut::read_holes;
 use crate::{ReplayPage, ReplayPlace, StoreError};
 
 /// A page ends after this many entries …
-const PAGE_ENTRIES: usize = 2_048;
+const PAGE_ENTRIES: usize = 512;
 
 /// … or this many bytes of them.
-const PAGE_BYTES: usize = 1024 * 1024;
+const PAGE_BYTES: usize = 512 * 1024;
+
+/// A page that is longer than this is likely to get full, and is given the room at once.
+const SHORT_BYTES: usize = 32 * 1024;
 
 /// A stretch of a session's entries that lies in one log: those behind `after`, up to `upto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,15 +74,13 @@ pub(super) fn page(db: &Db<'_>, session: &SessionId, after: EntryNumber) -> Resu
 
 /// A page of a stretch. Fails if an entry in it is damaged.
 pub(super) fn page_of(db: &Db<'_>, stretch: Stretch) -> Result<Vec<Entry>, StoreError> {
-    let entry = |number: EntryNumber, entry: Option<Entry>| {
-        entry.ok_or_else(|| db.damaged(format!("entry {number} is not what was written"))).map(Some)
-    };
-    Ok(read_page(db, stretch, entry)?.entries)
+    let fail = |number: EntryNumber| Err(db.damaged(format!("entry {number} is not what was written")));
+    Ok(read_page(db, stretch, fail)?.entries)
 }
 
 /// A page of a stretch without those entries that are damaged.
 pub(super) fn sound_page_of(db: &Db<'_>, stretch: Stretch) -> Result<Page, StoreError> {
-    read_page(db, stretch, |_, entry| Ok(entry))
+    read_page(db, stretch, |_| Ok(()))
 }
 
 /// Some entries, and the last that was looked at.
@@ -91,27 +92,39 @@ pub(super) struct Page {
 fn read_page(
     db: &Db<'_>,
     stretch: Stretch,
-    take: impl Fn(EntryNumber, Option<Entry>) -> Result<Option<Entry>, StoreError>,
+    meet_damage: impl Fn(EntryNumber) -> Result<(), StoreError>,
 ) -> Result<Page, StoreError> {
     let mut statement = db.prepare(SELECT_ENTRIES)?;
     let (first, last) = (stretch.log.row(stretch.after), stretch.log.row(stretch.upto));
     let mut rows = statement.query(params![first, last]).map_err(|error| db.error(error))?;
-    let (mut page, mut bytes) = (Page { entries: Vec::new(), last: None }, 0);
+    let mut page = Page { entries: Vec::new(), last: None };
+    // The bodies of the page share one text: it takes less time to make than one for each.
+    let (mut bodies, mut ends) = (String::new(), Vec::new());
     while let Some(row) = rows.next().map_err(|error| db.error(error))? {
         let stored = read_entry(row).map_err(|error| db.error(error))?;
         let number = stored.as_ref().map_or_else(|number| *number, |stored| stored.entry.number);
-        let restored = match stored {
+        page.last = Some(number);
+        let body = match &stored {
             Ok(stored) => content::restore(db, stored)?,
             Err(_) => None,
         };
-        page.last = Some(number);
-        if let Some(entry) = take(number, restored)? {
-            bytes += entry.step.body.as_str().len();
-            page.entries.push(entry);
+        match (stored, body) {
+            (Ok(stored), Some(body)) => {
+                if bodies.len() > SHORT_BYTES {
+                    bodies.reserve(PAGE_BYTES.saturating_sub(bodies.len()));
+                }
+                bodies.push_str(&body);
+                ends.push(bodies.len());
+                page.entries.push(stored.entry);
+            }
+            _ => meet_damage(number)?,
         }
-        if page.entries.len() == PAGE_ENTRIES || bytes > PAGE_BYTES {
+        if page.entries.len() == PAGE_ENTRIES || bodies.len() > PAGE_BYTES {
             break;
         }
+    }
+    for (entry, body) in page.entries.iter_mut().zip(Json::from_stored_parts(bodies, ends)) {
+        entry.step.body = body;
     }
     Ok(page)
 }

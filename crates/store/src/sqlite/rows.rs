@@ -235,19 +235,22 @@ pub(super) const SELECT_ENTRIES: &str = "
     FROM entry WHERE id > ?1 AND id <= ?2 ORDER BY id";
 
 /// An entry as it is stored: big content is still elsewhere.
-pub(super) struct StoredEntry {
+pub(super) struct StoredEntry<'row> {
+    /// The entry with nothing in its body.
     pub(super) entry: Entry,
+    pub(super) body: &'row str,
     pub(super) holes: Vec<(u32, Address)>,
 }
 
 /// Reads a row of [`SELECT_ENTRIES`]; gives its number if it is not what was written.
-pub(super) fn read_entry(row: &Row<'_>) -> rusqlite::Result<Result<StoredEntry, EntryNumber>> {
+pub(super) fn read_entry<'row>(row: &'row Row<'_>) -> rusqlite::Result<Result<StoredEntry<'row>, EntryNumber>> {
     let id = row.get(0)?;
     Ok(read_columns(row, id).ok_or(number_in(id)))
 }
 
-fn read_columns(row: &Row<'_>, id: i64) -> Option<StoredEntry> {
-    let [kind, audience, protocol_low, protocol_high, there, ..] = row.get::<_, i64>(3).ok()?.to_le_bytes();
+fn read_columns<'row>(row: &'row Row<'_>, id: i64) -> Option<StoredEntry<'row>> {
+    let integer = |column| row.get_ref(column).ok()?.as_i64().ok();
+    let [kind, audience, protocol_low, protocol_high, there, ..] = integer(3)?.to_le_bytes();
     // Looking at a column takes time, even at one that is empty, and these mostly are.
     let text = |column, bit| match there & bit {
         0 => Some(None),
@@ -255,8 +258,8 @@ fn read_columns(row: &Row<'_>, id: i64) -> Option<StoredEntry> {
     };
     let stored = EntryRow {
         id,
-        at: row.get(1).ok()?,
-        turn: row.get(2).ok()?,
+        at: integer(1)?,
+        turn: integer(2)?,
         kind,
         audience,
         protocol: u16::from_le_bytes([protocol_low, protocol_high]),
@@ -265,7 +268,7 @@ fn read_columns(row: &Row<'_>, id: i64) -> Option<StoredEntry> {
         holes: if there & HAS_HOLES == 0 { None } else { Some(row.get_ref(6).ok()?.as_blob().ok()?) },
         body: row.get_ref(8).ok()?.as_str().ok()?,
     };
-    if row.get::<_, u32>(7).ok()? != stored.checksum() {
+    if integer(7)? != i64::from(stored.checksum()) {
         return None;
     }
     let step = Step {
@@ -276,13 +279,13 @@ fn read_columns(row: &Row<'_>, id: i64) -> Option<StoredEntry> {
         protocol: stored.protocol,
         message_id: stored.message_id.map(MessageId::new),
         extra: stored.extra.map(|extra| Json::from_stored(extra.to_owned())),
-        body: Json::from_stored(stored.body.to_owned()),
+        body: Json::from_stored(String::new()),
     };
     let holes = match stored.holes {
         Some(holes) => read_holes(holes)?,
         None => Vec::new(),
     };
-    Some(StoredEntry { entry: Entry { number: number_in(id), step }, holes })
+    Some(StoredEntry { entry: Entry { number: number_in(id), step }, body: stored.body, holes })
 }
 
 /// The columns of an entry that its checksum guards, which are all.

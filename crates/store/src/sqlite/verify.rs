@@ -66,7 +66,7 @@ fn verify_entries(db: &Db<'_>, stretch: Stretch, damage: &mut impl FnMut(Option<
                 damage(Some(expected), missing(expected, number));
             }
             (expected, entries) = (number.next(), entries + 1);
-            match stored.map(|stored| content::restore(db, stored)) {
+            match stored.map(|stored| content::restore(db, &stored)) {
                 Ok(Ok(Some(_))) => {}
                 Ok(Ok(None)) => damage(Some(number), "has lost big content".to_owned()),
                 Ok(Err(error)) => damage(Some(number), format!("has big content that can't be read: {}", tell(&error))),
