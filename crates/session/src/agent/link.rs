@@ -56,8 +56,6 @@ enum Reply {
     Caller(Answer<Box<RawValue>>),
     /// The same, and its `sessionId` is the session of `events`.
     Opener { events: mpsc::Sender<AgentEvent>, caller: Answer<Box<RawValue>> },
-    /// The same, for a session whose id is known; with what the agent sent of it meanwhile.
-    Reopener { id: String, events: mpsc::Sender<AgentEvent>, caller: Answer<(Box<RawValue>, Restored)> },
     /// It ends this turn.
     Turn { events: mpsc::Sender<AgentEvent>, turn: u32 },
 }
@@ -227,25 +225,36 @@ impl Link {
         Ok((result?, receiver))
     }
 
-    /// Asks the agent to open its session `id` again (`session/resume`, `session/load`); also gives what it sent
-    /// meanwhile.
+    /// Asks the agent to open its session `id`, which has `turns` turns, again (`session/resume`, `session/load`); also
+    /// gives what it sent meanwhile, and behind its answer.
     pub(crate) async fn reopen(
         &self,
         method: &'static str,
-        id: &str,
+        (id, turns): (&str, u32),
         params: &str,
         limit: Duration,
     ) -> Result<(Box<RawValue>, Events, Restored), Error> {
-        let (events, receiver) = mpsc::channel(SESSION_ROOM);
-        let (caller, answer) = oneshot::channel();
         self.lock().begin_restoring(id);
-        let request = self.send(method, params, Reply::Reopener { id: id.to_owned(), events, caller });
-        let answer = self.wait(method, &request, answer, limit).await;
+        let answer = self.call(method, params, limit).await;
         if answer.is_err() {
             self.lock().remove(id);
         }
-        let (result, restored) = answer?;
+        let result = answer?;
+        let end = Instant::now() + limit;
+        while let Some(left) = self.unsettled_for(id, turns).filter(|_| Instant::now() < end) {
+            tokio::time::sleep(left).await;
+        }
+        let (events, receiver) = mpsc::channel(SESSION_ROOM);
+        let restored = self.lock().end_restoring(id, events.clone());
+        if let Some(commands) = restored.commands.clone() {
+            // There is room: the session has not been told anything yet.
+            let _ = events.try_send(AgentEvent::Update(commands));
+        }
         Ok((result, receiver, restored))
+    }
+
+    fn unsettled_for(&self, id: &str, turns: u32) -> Option<Duration> {
+        self.lock().unsettled_for(id, turns)
     }
 
     /// Sends a prompt; its answer comes among the events of the agent's session `id`.
@@ -428,16 +437,6 @@ impl Link {
                     let _ = events.send(event).await;
                 }
             }
-            Reply::Reopener { id, events, caller } => {
-                let restored = self.lock().end_restoring(&id);
-                if outcome.is_ok() {
-                    self.lock().go_live(&id, events.clone());
-                }
-                if let Some(commands) = restored.commands.clone() {
-                    let _ = events.try_send(AgentEvent::Update(commands));
-                }
-                drop(caller.send(outcome_of(outcome).map(|result| (result, restored))));
-            }
             Reply::Turn { events, turn } => {
                 self.has_answered.store(true, Ordering::Relaxed);
                 let _ = events.send(AgentEvent::Answered { turn, outcome }).await;
@@ -480,7 +479,6 @@ impl Link {
         for reply in abandoned {
             match reply {
                 Reply::Caller(caller) | Reply::Opener { caller, .. } => drop(caller.send(Err(error.clone()))),
-                Reply::Reopener { caller, .. } => drop(caller.send(Err(error.clone()))),
                 // The session is told below.
                 Reply::Turn { .. } => {}
             }

@@ -173,11 +173,11 @@ impl Opener {
                 if !is_able {
                     continue;
                 }
-                match link.reopen(method, id, &self.params(link, Some(id)), self.limit).await {
+                // A resume replays nothing, so there is nothing to wait for.
+                let turns = if rung == Rung::Load { turns_upto(session, upto) } else { 0 };
+                match link.reopen(method, (id, turns), &self.params(link, Some(id)), self.limit).await {
                     // An agent that knows nothing of what was said does not have the session, whatever it says.
-                    Ok((_, _, restored))
-                        if rung == Rung::Load && turns_upto(session, upto) > 0 && !restored.has_user_message =>
-                    {
+                    Ok((_, _, restored)) if turns > 0 && restored.user_chunks == 0 => {
                         link.leave(id);
                         "what the agent has under the session's id holds nothing that the user said"
                             .clone_into(&mut reason);

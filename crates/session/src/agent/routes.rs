@@ -1,6 +1,7 @@
 //! Which message of an agent is for which session.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use rejoin_transcript::UpdateKind;
 use rejoin_transcript::json::Members;
@@ -75,13 +76,21 @@ enum Route {
 }
 
 /// What an agent sent of a session while it restored it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Restored {
-    /// Whether a message of the user was among it.
-    pub(crate) has_user_message: bool,
+    /// How many pieces of the user's messages were among it.
+    pub(crate) user_chunks: u32,
     /// The update with its commands, which belongs to now and not to the history.
     pub(crate) commands: Option<Box<RawValue>>,
+    /// When the last of it came.
+    last: Instant,
 }
+
+/// How long an agent must have been silent after it answered a load, for its replay to be over. Some answer first and
+/// replay afterwards.
+const SILENCE: Duration = Duration::from_millis(30);
+/// The same, if the user's messages have not all come yet.
+const LONG_SILENCE: Duration = Duration::from_millis(300);
 
 /// Where a message goes.
 pub(crate) enum Destination {
@@ -138,9 +147,17 @@ impl Routes {
         self.sessions.insert(id.to_owned(), Route::Restoring(Restored::default()));
     }
 
-    /// The agent has restored the session `id`, or refused to; gives what it sent meanwhile.
-    pub(crate) fn end_restoring(&mut self, id: &str) -> Restored {
-        match self.sessions.remove(id) {
+    /// How long to wait until the agent's replay of the session `id`, which has `turns` turns, can be taken to be over;
+    /// nothing when it is.
+    pub(crate) fn unsettled_for(&self, id: &str, turns: u32) -> Option<Duration> {
+        let Some(Route::Restoring(restored)) = self.sessions.get(id) else { return None };
+        let silence = if restored.user_chunks >= turns { SILENCE } else { LONG_SILENCE };
+        silence.checked_sub(restored.last.elapsed()).filter(|left| !left.is_zero())
+    }
+
+    /// The agent has restored the session `id`, which runs from now on; gives what it sent meanwhile.
+    pub(crate) fn end_restoring(&mut self, id: &str, events: mpsc::Sender<AgentEvent>) -> Restored {
+        match self.sessions.insert(id.to_owned(), Route::Live(events)) {
             Some(Route::Restoring(restored)) => restored,
             Some(Route::Live(_)) | None => Restored::default(),
         }
@@ -193,14 +210,21 @@ impl Routes {
     }
 }
 
+impl Default for Restored {
+    fn default() -> Self {
+        Self { user_chunks: 0, commands: None, last: Instant::now() }
+    }
+}
+
 impl Restored {
     fn take(&mut self, event: AgentEvent) {
+        self.last = Instant::now();
         let AgentEvent::Update(params) = event else { return };
         let kind = Members::read(params.get())
             .and_then(|members| Members::read(members.get("update")?)?.get_string("sessionUpdate"))
             .map(|name| UpdateKind::from_name(&name));
         match kind {
-            Some(UpdateKind::UserMessageChunk) => self.has_user_message = true,
+            Some(UpdateKind::UserMessageChunk) => self.user_chunks += 1,
             Some(UpdateKind::AvailableCommands) => self.commands = Some(params),
             _ => {}
         }
@@ -235,7 +259,9 @@ mod tests {
         for kind in ["user_message_chunk", "agent_message_chunk", "available_commands_update"] {
             assert!(matches!(routes.destination("s", update(kind)), Destination::Taken));
         }
-        let restored = routes.end_restoring("s");
-        assert!(restored.has_user_message && restored.commands.is_some());
+        assert!(routes.unsettled_for("s", 2) > routes.unsettled_for("s", 1));
+        let (events, _receiver) = mpsc::channel(1);
+        let restored = routes.end_restoring("s", events);
+        assert!(restored.user_chunks == 1 && restored.commands.is_some());
     }
 }
