@@ -168,8 +168,9 @@ pub(crate) fn to_reapply(wanted: &InForce, agent: &InForce, settings: &Settings)
     {
         want(Choice::Model(model.clone()), format!("the model `{model}`"));
     }
+    let offered: Vec<String> = config_options(settings).into_iter().map(|option| option.id).collect();
     for (id, value) in &wanted.options {
-        if agent.options.get(id).is_some_and(|current| current != value) {
+        if offered.contains(id) && agent.options.get(id) != Some(value) {
             want(Choice::Option(id.clone(), value.clone()), format!("{value} for the option `{id}`"));
         }
     }

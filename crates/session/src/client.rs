@@ -4,8 +4,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use futures::future::join_all;
 use rejoin_transcript::SessionId;
 use rejoin_wire::{Connection, Outcome, RequestId, notification_line, response_line};
+
+use tokio::sync::watch;
 
 use crate::Error;
 use crate::agent::Link;
@@ -41,6 +44,10 @@ pub(crate) struct Client {
     feed: Feed,
     profile: Mutex<Option<ClientProfile>>,
     in_flight: Mutex<HashMap<RequestId, InFlight>>,
+    /// Told each time that a request was answered.
+    waiting: watch::Sender<()>,
+    /// The feeds of the sessions that it follows, or followed.
+    followed: Mutex<Vec<Feed>>,
     /// The agent's open requests outside of any session, and as which of ours the client knows them.
     asked: Mutex<HashMap<RequestId, RequestId>>,
 }
@@ -57,6 +64,8 @@ impl Client {
             feed,
             profile: Mutex::default(),
             in_flight: Mutex::default(),
+            waiting: watch::Sender::new(()),
+            followed: Mutex::default(),
             asked: Mutex::default(),
         })
     }
@@ -78,7 +87,26 @@ impl Client {
 
     /// A way to send it what happens in a session.
     pub(crate) fn follow(&self, source: Source) -> Feed {
-        Feed::start(self.connection.clone(), self.shows(), Some(source))
+        let feed = Feed::start(self.connection.clone(), self.shows(), Some(source));
+        let mut followed = lock(&self.followed);
+        followed.retain(|feed| !feed.is_done());
+        followed.push(feed.clone());
+        feed
+    }
+
+    /// Waits until every request is answered, but for prompts: their turns take as long as they take.
+    pub(crate) async fn settled(&self) {
+        let is_settled = || lock(&self.in_flight).values().all(|what| matches!(what, InFlight::Turn(_)));
+        // It can't be closed: it is in here.
+        let _ = self.waiting.subscribe().wait_for(|()| is_settled()).await;
+    }
+
+    /// Sends everything that is on its way, then closes the connection.
+    pub(crate) async fn finish(&self) {
+        let followed = std::mem::take(&mut *lock(&self.followed));
+        join_all(followed.iter().map(Feed::finish)).await;
+        self.feed.finish().await;
+        self.connection.finish().await;
     }
 
     /// The way to send it what concerns no session.
@@ -206,6 +234,7 @@ impl Responder {
     fn settle(&mut self) -> Option<RequestId> {
         let id = self.id.take()?;
         lock(&self.client.in_flight).remove(&id);
+        self.client.waiting.send_replace(());
         Some(id)
     }
 }

@@ -115,6 +115,10 @@ pub enum Error {
     #[error("the request was cancelled")]
     Cancelled,
 
+    /// The agent had no chance to answer.
+    #[error("the agent let go of the session before it answered; send the request again")]
+    Abandoned,
+
     /// The session layer was ended before the request was done.
     #[error("the session layer ended before the request was done")]
     Ended,
@@ -161,6 +165,7 @@ impl Error {
             Self::Busy { .. } => with(-32011, &json!({ "kind": "busy" })),
             Self::CwdMissing { cwd } => with(-32013, &json!({ "kind": "cwd_missing", "cwd": cwd })),
             Self::Cancelled => RpcError::new(RpcError::CANCELLED, self.to_string()),
+            Self::Abandoned => with(-32010, &json!({ "kind": "agent_failed" })),
             Self::Ended => RpcError::new(RpcError::INTERNAL, self.to_string()),
         }
     }

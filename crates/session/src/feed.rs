@@ -10,7 +10,7 @@ use futures::{StreamExt, TryStreamExt, pin_mut};
 use rejoin_store::{ReplayPlace, SessionStore, StoreError, entries, replay_pages};
 use rejoin_transcript::{EntryNumber, SessionId, live};
 use rejoin_wire::{Closed, Connection, RequestId, response_line};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::Error;
 use crate::capabilities::Shows;
@@ -30,6 +30,8 @@ pub(crate) struct Feed(Arc<Inner>);
 struct Inner {
     queue: Mutex<Queue>,
     wake: Notify,
+    /// Whether everything was sent and nothing more will be.
+    done: watch::Sender<bool>,
 }
 
 #[derive(Default)]
@@ -60,9 +62,13 @@ pub(crate) struct Source {
 impl Feed {
     /// Starts a feed to the client behind `connection`.
     pub(crate) fn start(connection: Connection<ClientReply>, shows: Shows, source: Option<Source>) -> Self {
-        let feed = Self(Arc::new(Inner { queue: Mutex::default(), wake: Notify::new() }));
+        let feed =
+            Self(Arc::new(Inner { queue: Mutex::default(), wake: Notify::new(), done: watch::Sender::new(false) }));
         let runner = Runner { feed: feed.clone(), connection, shows, source };
-        tokio::spawn(runner.run());
+        tokio::spawn(async move {
+            runner.run().await;
+            runner.feed.0.done.send_replace(true);
+        });
         feed
     }
 
@@ -97,6 +103,18 @@ impl Feed {
     pub(crate) fn end(&self) {
         self.lock().is_ended = true;
         self.0.wake.notify_one();
+    }
+
+    /// Whether nothing more will be sent.
+    pub(crate) fn is_done(&self) -> bool {
+        *self.0.done.borrow()
+    }
+
+    /// Ends the feed, and waits until everything that was pushed is sent.
+    pub(crate) async fn finish(&self) {
+        self.end();
+        // It can't be closed: it is in here.
+        let _ = self.0.done.subscribe().wait_for(|is_done| *is_done).await;
     }
 
     fn push(&self, item: Item) {
@@ -154,7 +172,7 @@ struct Runner {
 }
 
 impl Runner {
-    async fn run(self) {
+    async fn run(&self) {
         while let Some(item) = self.feed.next().await {
             let sent = match item {
                 Item::Lines(lines) | Item::Entry(lines) => self.connection.send_lines(lines).await,

@@ -97,10 +97,42 @@ impl SessionLayer {
         Self { shared: Arc::new(shared), taps }
     }
 
-    /// Serves one client, until its input ends or [`SessionLayer::end`] is called.
+    /// Serves one of several clients, until its input ends or [`SessionLayer::end`] is called. Its sessions go on.
     ///
     /// Must be called inside a Tokio runtime.
     pub async fn serve<R, W>(&self, reader: R, writer: W)
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let client = self.listen(reader, writer).await;
+        self.shared.tell_all(|| Command::Detach(Arc::clone(&client)));
+        finish(&client).await;
+    }
+
+    /// Serves the only client, until its input ends or `stop` comes; then everything [ends](SessionLayer::end).
+    pub async fn serve_alone<R, W>(&self, reader: R, writer: W, stop: impl Future<Output = ()>)
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let client = async {
+            let stopped = async {
+                stop.await;
+                self.shared.ending.send_replace(true);
+                std::future::pending().await
+            };
+            tokio::select! {
+                client = self.listen(reader, writer) => client,
+                never = stopped => never,
+            }
+        };
+        let client = client.await;
+        self.end().await;
+        finish(&client).await;
+    }
+
+    async fn listen<R, W>(&self, reader: R, writer: W) -> Arc<Client>
     where
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
@@ -109,7 +141,7 @@ impl SessionLayer {
         let (connection, incoming) = Connection::open(reader, writer, options);
         let client = Client::new(connection);
         serve(&self.shared, &client, incoming).await;
-        self.shared.tell_all(|| Command::Detach(Arc::clone(&client)));
+        client
     }
 
     /// Removes the sessions that were never prompted and are too old.
@@ -132,6 +164,14 @@ impl SessionLayer {
         self.shared.agents.end().await;
     }
 }
+
+/// Sends what is on its way to `client`, as far as it still reads.
+async fn finish(client: &Client) {
+    let _ = tokio::time::timeout(LAST_WORDS, client.finish()).await;
+}
+
+/// How long a client is given to read what it was sent last.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 impl Shared {
     /// Tells `command` to the session `id`, which is started if it does not run; whether it exists, it finds out itself.

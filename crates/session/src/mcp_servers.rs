@@ -31,8 +31,8 @@ impl McpServers {
     }
 
     /// Reads the array `mcpServers`, if it is there.
-    pub(crate) fn optional(params: &Params<'_>) -> Result<Self, Error> {
-        if params.get("mcpServers").is_some() { Self::required(params) } else { Ok(Self::default()) }
+    pub(crate) fn optional(params: &Params<'_>) -> Result<Option<Self>, Error> {
+        params.get("mcpServers").map(|_| Self::required(params)).transpose()
     }
 
     /// What is kept of them.

@@ -6,24 +6,47 @@ use rejoin_transcript::{
     Audience, Json, MessageId, MessageIds, Step, StepKind, Timestamp, Turn, UpdateKind, content_text,
 };
 use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
 
-/// The step that the params of a `session/update` become; `None` if they hold no update.
-pub(crate) fn step_of(params: &str, at: Timestamp, turn: Turn, ids: &mut MessageIds, echo: &mut Echo) -> Option<Step> {
-    let members = Members::read(params)?;
-    let update = Json::from_stored(members.get("update")?.to_owned());
-    let mut step = Step::update(at, turn, update).ok()?;
-    if !members.are_all_among(&["sessionId", "update"])
-        && let Some(extra) = other_members(params, &["sessionId", "update"])
-    {
-        step = step.with_extra(extra);
+/// An agent's `session/update`, read once.
+#[derive(Debug)]
+pub(crate) struct AgentUpdate {
+    /// The object `update`, whatever it is.
+    pub(crate) update: Json,
+    /// The other members of the params, without the session id.
+    extra: Option<Json>,
+    /// The room that it takes until it is recorded.
+    pub(crate) room: Option<OwnedSemaphorePermit>,
+}
+
+impl AgentUpdate {
+    /// Reads the params of a `session/update`: the session's id, and the rest.
+    pub(crate) fn read(params: &str) -> Option<(String, Self)> {
+        let members = Members::read(params)?;
+        let known = ["sessionId", "update"];
+        let extra = if members.are_all_among(&known) { None } else { other_members(params, &known) };
+        let update = Json::from_stored(members.get("update")?.to_owned());
+        Some((members.get_string("sessionId")?.into_owned(), Self { update, extra, room: None }))
     }
+}
+
+/// The step that an agent's update becomes; `None` if it is none.
+pub(crate) fn step_of(
+    AgentUpdate { update, extra, .. }: AgentUpdate,
+    at: Timestamp,
+    turn: Turn,
+    ids: &mut MessageIds,
+    echo: &mut Echo,
+) -> Option<Step> {
+    let step = Step { extra, ..Step::update(at, turn, update).ok()? };
     if is_private(&step.body) {
         return Some(step.with_audience(Audience::Agent));
     }
-    if step.kind == StepKind::Update(UpdateKind::UserMessageChunk) && echo.takes(&step.body) {
+    let StepKind::Update(kind) = step.kind else { return None };
+    if kind == UpdateKind::UserMessageChunk && echo.takes(&step.body) {
         return Some(step.with_audience(Audience::Layer));
     }
-    Some(match ids.assign(turn, &step.body, new_message_id) {
+    Some(match ids.assign(turn, kind, &step.body, new_message_id) {
         Some(id) => step.with_message_id(id),
         None => step,
     })
@@ -92,7 +115,8 @@ mod tests {
     use super::*;
 
     fn step(params: &str, echo: &mut Echo) -> Option<Step> {
-        step_of(params, Timestamp::from_millis(0), Turn::In(1), &mut MessageIds::default(), echo)
+        let params = params.replacen('{', "{\"sessionId\":\"s\",", 1);
+        step_of(AgentUpdate::read(&params)?.1, Timestamp::from_millis(0), Turn::In(1), &mut MessageIds::default(), echo)
     }
 
     #[test]
@@ -106,7 +130,7 @@ mod tests {
 
     #[test]
     fn other_members_of_the_params_are_kept() {
-        let params = r#"{"sessionId":"s","update":{"sessionUpdate":"x"},"_meta":{"n":1.50}}"#;
+        let params = r#"{"update":{"sessionUpdate":"x"},"_meta":{"n":1.50}}"#;
         let step = step(params, &mut Echo::default()).unwrap();
         assert_eq!(step.extra.unwrap().as_str(), r#"{"_meta":{"n":1.50}}"#);
     }

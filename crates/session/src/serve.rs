@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rejoin_transcript::Json;
 use rejoin_wire::{Incoming, RawValue, Received, RequestId, response_line};
@@ -20,6 +21,9 @@ use crate::params::Params;
 
 /// How many messages may wait for `initialize`.
 const HELD_LIMIT: usize = 1024;
+
+/// How long a client whose input has ended is still answered what it asked, turns aside.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 /// Serves `client` until its input ends, or everything does.
 pub(crate) async fn serve<R: AsyncRead + Unpin>(
@@ -37,6 +41,17 @@ pub(crate) async fn serve<R: AsyncRead + Unpin>(
             () = desk.initialized() => {}
             () = layer.ended() => break,
         }
+    }
+    // What came in is still answered: a client may end its input and read on.
+    let last = async {
+        while desk.initializing.is_some() {
+            desk.initialized().await;
+        }
+        client.settled().await;
+    };
+    tokio::select! {
+        _ = tokio::time::timeout(LAST_ANSWERS, last) => {}
+        () = layer.ended() => {}
     }
     if let Some(task) = desk.initializing {
         task.abort();
@@ -124,7 +139,9 @@ impl Desk<'_> {
                     self.take_back(&id);
                 }
             }
-            _ if self.client.profile().is_none() => {}
+            // What wants an answer is no notification, and nobody is to run a prompt by one.
+            "initialize" | "authenticate" | "logout" => {}
+            _ if method.starts_with("session/") || self.client.profile().is_none() => {}
             _ => {
                 let params = Json::from_stored(text.unwrap_or("{}").to_owned());
                 match read.session_id() {

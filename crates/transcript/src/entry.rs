@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::update::{Chunk, UpdateKind};
+use crate::update::{Chunk, UpdateKind, may_have_message_id};
 use crate::{Json, MessageId, Timestamp, TranscriptError, TurnEnd};
 
 /// An entry's place in its session, from 1.
@@ -124,8 +124,11 @@ impl Step {
     /// The id of the message that this is a chunk of: the agent's own, or the one we assigned.
     pub fn chunk_message_id(&self) -> Option<Cow<'_, str>> {
         let StepKind::Update(kind) = self.kind else { return None };
-        let own = if kind.is_chunk() { Chunk::read(kind, self.body.as_str())?.message_id } else { None };
-        own.or_else(|| self.message_id.as_ref().map(|id| id.as_str().into()))
+        let assigned = self.message_id.as_ref().map(|id| id.as_str().into());
+        // What does not even hold the word need not be read.
+        let may_have_own = kind.is_chunk() && (assigned.is_none() || may_have_message_id(self.body.as_str()));
+        let own = if may_have_own { Chunk::read(kind, self.body.as_str())?.message_id } else { None };
+        own.or(assigned)
     }
 
     fn new(at: Timestamp, turn: Turn, kind: StepKind, audience: Audience, body: Json) -> Self {

@@ -42,11 +42,16 @@ pub struct MessageIds {
 }
 
 impl MessageIds {
-    /// The id to assign to `update`, which comes in `turn`; `None` if it needs none.
+    /// The id to assign to `update`, which is of this `kind` and comes in `turn`; `None` if it needs none.
     ///
     /// `new_id` is called when a message begins.
-    pub fn assign(&mut self, turn: Turn, update: &Json, new_id: impl FnOnce() -> MessageId) -> Option<MessageId> {
-        let kind = UpdateKind::of(update)?;
+    pub fn assign(
+        &mut self,
+        turn: Turn,
+        kind: UpdateKind,
+        update: &Json,
+        new_id: impl FnOnce() -> MessageId,
+    ) -> Option<MessageId> {
         if kind.is_state() || kind == UpdateKind::ToolCallUpdate {
             return None;
         }
@@ -83,7 +88,8 @@ mod tests {
                     count += 1;
                     MessageId::new(count.to_string())
                 };
-                let id = ids.assign(turn, &Json::parse(update).unwrap(), new_id);
+                let update = Json::parse(update).unwrap();
+                let id = ids.assign(turn, UpdateKind::of(&update).unwrap(), &update, new_id);
                 id.map_or("-".to_owned(), |id| id.to_string())
             })
             .collect();

@@ -8,6 +8,7 @@
 //! a very long turn, each [`SEGMENT`] bytes. Past such a border a tool call may come as a call and a later update, which
 //! folds the same. Segments do not depend on how a replay is made, so its lines are always the same.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
@@ -53,10 +54,10 @@ pub fn live(entry: &Entry) -> Vec<Json> {
 }
 
 /// The update of `step` with the message id that we assigned.
-fn as_shown(kind: UpdateKind, step: &Step) -> Json {
+fn as_shown(kind: UpdateKind, step: &Step) -> Cow<'_, Json> {
     match &step.message_id {
-        Some(id) if kind.is_chunk() => with_message_id(&step.body, id),
-        _ => step.body.clone(),
+        Some(id) if kind.is_chunk() => Cow::Owned(with_message_id(&step.body, id)),
+        _ => Cow::Borrowed(&step.body),
     }
 }
 
@@ -149,7 +150,7 @@ impl Replay {
                 let known = kind.known_members();
                 let is_plain =
                     step.extra.is_none() && step.body.members().is_some_and(|members| members.are_all_among(known));
-                self.push_update(kind, is_plain, as_shown(kind, step), step.extra.as_ref());
+                self.push_update(kind, is_plain, as_shown(kind, step).into_owned(), step.extra.as_ref());
             }
             StepKind::TurnEnded
             | StepKind::PermissionAsked

@@ -203,11 +203,17 @@ pub fn content_text(content: &str) -> Option<Cow<'_, str>> {
     }
 }
 
+/// Whether the text of an update holds the name `messageId`, as a member's or otherwise, or could spell it differently.
+pub(crate) fn may_have_message_id(update: &str) -> bool {
+    update.contains("messageId") || update.contains("\\u00")
+}
+
 /// `update` with `id` as its `messageId`, in place of `null` or behind its other members. One that has its own keeps it.
 pub fn with_message_id(update: &Json, id: &MessageId) -> Json {
     let text = update.as_str();
     let id = write_string(id.as_str());
-    let spliced = match update.members().and_then(|members| members.get("messageId")) {
+    let members = may_have_message_id(text).then(|| update.members()).flatten();
+    let spliced = match members.and_then(|members| members.get("messageId")) {
         // An update has at least its `sessionUpdate`, so a comma is always right.
         None => format!("{},\"messageId\":{id}}}", &text[..text.len() - 1]),
         Some(null) if null == "null" => {

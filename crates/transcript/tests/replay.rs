@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use rejoin_transcript::{
     Audience, Entry, EntryNumber, Json, MessageId, MessageIds, Replayed, Step, StepKind, Timestamp, Turn, TurnEnd,
-    View, What, replay,
+    UpdateKind, View, What, replay,
 };
 
 /// What must be equal: all but the numbers of the entries.
@@ -179,7 +179,7 @@ fn record(events: Vec<Event>) -> Vec<Entry> {
         Event::Update(update, audience, has_extra) => {
             let (update, now) =
                 (Json::parse(update).unwrap(), if running { Turn::In(turn) } else { Turn::After(turn) });
-            let id = ids.assign(now, &update, &mut new_id);
+            let id = ids.assign(now, UpdateKind::of(&update).unwrap(), &update, &mut new_id);
             let mut step = Step::update(at, now, update).unwrap().with_audience(audience);
             if has_extra {
                 step = step.with_extra(Json::parse(r#"{"_meta":{"p":1}}"#).unwrap());

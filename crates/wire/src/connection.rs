@@ -188,6 +188,14 @@ impl<T: Send + 'static> Connection<T> {
         lock(&self.open).take(id)
     }
 
+    /// Gives back the tags of all requests that were not answered yet, for when nobody will answer any more although
+    /// the input has not ended.
+    pub fn abandon(&self) -> Vec<T> {
+        let mut open = lock(&self.open);
+        open.has_ended = true;
+        std::mem::take(&mut open.tags).into_values().collect()
+    }
+
     /// Whether an answer is waited for.
     pub fn has_open_requests(&self) -> bool {
         !lock(&self.open).tags.is_empty()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rejoin::{AgentCommand, LayerOptions, SessionLayer, Taps};
 use rejoin_wire::{Command, Direction, Tap};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{Context, Outcome};
 use crate::args::AcpArgs;
@@ -19,14 +19,8 @@ pub(crate) async fn run(args: AcpArgs, context: &mut Context) -> Result<Outcome,
     let store = Arc::new(context.settings.open_store()?);
     let layer = SessionLayer::new(store, agent, options_of(&context.settings), taps_of(context.trace.take()));
     let (reader, writer) = stdio::open().map_err(Error::CannotStart)?;
-    let serving = async {
-        tokio::join!(layer.serve(reader, writer), layer.tidy());
-    };
-    tokio::select! {
-        () = serving => {}
-        ended = signalled() => ended.map_err(Error::CannotStart)?,
-    }
-    layer.end().await;
+    let mut signals = Signals::new().map_err(Error::CannotStart)?;
+    tokio::join!(layer.serve_alone(reader, writer, signals.any()), layer.tidy());
     Ok(Outcome::Done)
 }
 
@@ -64,15 +58,23 @@ fn options_of(settings: &Settings) -> LayerOptions {
 }
 
 /// Whatever says that the program should end.
-async fn signalled() -> std::io::Result<()> {
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let mut hangup = signal(SignalKind::hangup())?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
+struct Signals([Signal; 3]);
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        let [interrupt, terminate, hangup] = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+        Ok(Self([signal(interrupt)?, signal(terminate)?, signal(hangup)?]))
     }
-    Ok(())
+
+    /// Waits for one of them.
+    async fn any(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
 }
 
 struct TraceTap {

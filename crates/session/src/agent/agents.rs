@@ -60,17 +60,12 @@ impl Agents {
         Self { command, start_limit, idle_limit, tap, places, all, store, strangers }
     }
 
-    /// How it is started.
-    pub(crate) fn command(&self) -> &AgentCommand {
-        &self.command
-    }
-
     /// A process for clients like `profile`; it is started if there is none.
     pub(crate) async fn link(&self, profile: &ClientProfile, home: &Arc<Client>) -> Result<Arc<Link>, Error> {
         let place = Arc::clone(lock(&self.places).entry(profile.initialize.clone()).or_default());
         // Whoever else wants one waits for the same start.
         let mut place = place.lock().await;
-        if let Some(link) = place.link.as_ref().filter(|link| !link.is_gone()) {
+        if let Some(link) = place.link.as_ref().filter(|link| link.is_usable()) {
             return Ok(Arc::clone(link));
         }
         if place.link.take().is_some_and(|link| link.has_answered())

@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use rejoin_transcript::json::Members;
+use futures::FutureExt;
+use rejoin_transcript::json::{Members, Object};
 use rejoin_transcript::{AgentInfo, Json};
 use rejoin_wire::{
     Command, Connection, Incoming, InvalidUtf8, Options, Outcome, Process, RawValue, Received, RequestId, RpcError,
     Tap, notification_line, response_line,
 };
 use tokio::process::ChildStdout;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::routes::{AgentEvent, Destination, Events, Restored, Routes, SESSION_ROOM};
@@ -22,6 +23,13 @@ use super::strangers::Stranger;
 use crate::Error;
 use crate::capabilities::{AgentCapabilities, PROTOCOL_VERSION};
 use crate::client::Client;
+use crate::policy::AgentUpdate;
+
+/// How many bytes of updates are taken in before they are recorded.
+const ROOM: u32 = 4 * 1024 * 1024;
+
+/// How long the output of a process that has ended is read on.
+const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// How an agent is started.
 #[derive(Debug, Clone)]
@@ -33,11 +41,6 @@ pub struct AgentCommand {
 }
 
 impl AgentCommand {
-    /// The command as a list of words, as sessions keep it.
-    pub(crate) fn words(&self) -> Vec<String> {
-        std::iter::once(&self.command.program).chain(&self.command.args).cloned().collect()
-    }
-
     /// The program, as errors name it.
     pub(crate) fn program(&self) -> &str {
         &self.command.program
@@ -56,6 +59,8 @@ enum Reply {
     Caller(Answer<Box<RawValue>>),
     /// The same, and its `sessionId` is the session of `events`.
     Opener { events: mpsc::Sender<AgentEvent>, caller: Answer<Box<RawValue>> },
+    /// Give it to the session that passed the request on.
+    Passed { events: mpsc::Sender<AgentEvent>, ticket: u64 },
     /// It ends this turn.
     Turn { events: mpsc::Sender<AgentEvent>, turn: u32 },
 }
@@ -73,10 +78,14 @@ pub(crate) struct Link {
     gone: watch::Sender<Option<Error>>,
     /// Whether it ever answered a prompt.
     has_answered: AtomicBool,
+    /// Whether it is being ended.
+    is_ending: AtomicBool,
     /// The client for which it was started: what concerns no session goes there.
     home: Weak<Client>,
     /// Where updates go of sessions that nobody knows.
     strangers: mpsc::Sender<Stranger>,
+    /// For the bytes of updates that are not recorded yet; the agent has to wait for it.
+    room: Arc<Semaphore>,
 }
 
 /// What an agent process is started for.
@@ -123,8 +132,10 @@ impl Link {
             told: Mutex::default(),
             gone: watch::Sender::new(None),
             has_answered: AtomicBool::new(false),
+            is_ending: AtomicBool::new(false),
             home,
             strangers,
+            room: Arc::new(Semaphore::new(ROOM as usize)),
         });
         tokio::spawn(Arc::clone(&link).run(incoming));
         match link.introduce(initialize, limit).await {
@@ -169,7 +180,8 @@ impl Link {
         let base = || program.rsplit('/').next().unwrap_or(program).to_owned();
         AgentInfo {
             name: self.command.name.clone().or_else(|| text("name")).unwrap_or_else(base),
-            command: self.command.words(),
+            // Its arguments may hold secrets, and are not kept.
+            command: vec![self.program().to_owned()],
             version: text("version"),
         }
     }
@@ -218,11 +230,10 @@ impl Link {
     ) -> Result<(Box<RawValue>, Events), Error> {
         let (events, receiver) = mpsc::channel(SESSION_ROOM);
         let (caller, answer) = oneshot::channel();
-        self.lock().begin_opening();
+        let _opening = OpeningGuard::new(self);
         let id = self.send(method, params, Reply::Opener { events, caller });
-        let result = self.wait(method, &id, answer, limit).await;
-        self.lock().end_opening();
-        Ok((result?, receiver))
+        let result = self.wait(method, &id, answer, limit).await?;
+        Ok((result, receiver))
     }
 
     /// Asks the agent to open its session `id`, which has `turns` turns, again (`session/resume`, `session/load`); also
@@ -234,19 +245,15 @@ impl Link {
         params: &str,
         limit: Duration,
     ) -> Result<(Box<RawValue>, Events, Restored), Error> {
-        self.lock().begin_restoring(id);
-        let answer = self.call(method, params, limit).await;
-        if answer.is_err() {
-            self.lock().remove(id);
-        }
-        let result = answer?;
+        let _restoring = RestoringGuard::new(self, id);
+        let result = self.call(method, params, limit).await?;
         let end = Instant::now() + limit;
         while let Some(left) = self.unsettled_for(id, turns).filter(|_| Instant::now() < end) {
             tokio::time::sleep(left).await;
         }
         let (events, receiver) = mpsc::channel(SESSION_ROOM);
-        let restored = self.lock().end_restoring(id, events.clone());
-        if let Some(commands) = restored.commands.clone() {
+        let mut restored = self.lock().end_restoring(id, events.clone());
+        if let Some(commands) = restored.commands.take() {
             // There is room: the session has not been told anything yet.
             let _ = events.try_send(AgentEvent::Update(commands));
         }
@@ -263,6 +270,12 @@ impl Link {
         let events = events.ok_or_else(|| self.why_gone())?;
         self.send("session/prompt", params, Reply::Turn { events, turn });
         Ok(())
+    }
+
+    /// Passes a request on; its answer comes among the events of the agent's session `id`.
+    pub(crate) fn pass_for(&self, id: &str, method: &str, params: &str, ticket: u64) -> Option<RequestId> {
+        let events = self.lock().events(id)?;
+        Some(self.send(method, params, Reply::Passed { events, ticket }))
     }
 
     /// Sends a notification.
@@ -286,6 +299,20 @@ impl Link {
         }
     }
 
+    /// Whether the agent still has its session `id` open, although nobody here has.
+    pub(crate) fn still_has(&self, id: &str) -> bool {
+        self.lock().was_left(id)
+    }
+
+    /// Has the agent close its session `id`.
+    pub(crate) async fn close(&self, id: &str, limit: Duration) {
+        let params = Object::default().with_string("sessionId", id).finish();
+        if let Err(error) = self.call("session/close", &params, limit).await {
+            tracing::debug!(agent = self.program(), %error, "the agent did not close a session");
+        }
+        self.lock().was_closed(id);
+    }
+
     /// Takes no new sessions; ends when the last one has left.
     pub(crate) fn retire(&self) {
         self.lock().is_retired = true;
@@ -296,9 +323,14 @@ impl Link {
         self.lock().is_unused()
     }
 
-    /// Whether the process is gone.
+    /// Whether the process is gone, and everyone was told.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone.borrow().is_some()
+    }
+
+    /// Whether it makes sense to ask it for anything.
+    pub(crate) fn is_usable(&self) -> bool {
+        !self.is_gone() && !self.is_ending.load(Ordering::Relaxed) && self.process.wait().now_or_never().is_none()
     }
 
     /// Whether it ever answered a prompt: it did its work before it was gone.
@@ -314,6 +346,7 @@ impl Link {
     /// Ends the process and all that it started.
     pub(crate) async fn end(&self) {
         self.retire();
+        self.is_ending.store(true, Ordering::Relaxed);
         // Its input ends first, which is what a well-behaved agent goes by.
         let finished = self.connection.finish();
         let _ = tokio::time::timeout(Duration::from_millis(200), finished).await;
@@ -364,8 +397,8 @@ impl Link {
 /// The reading side.
 impl Link {
     async fn run(self: Arc<Self>, mut incoming: Incoming<ChildStdout, Reply>) {
-        let mut abandoned = Vec::new();
-        while let Some(received) = incoming.next().await {
+        let (mut abandoned, mut end) = (Vec::new(), None);
+        while let Some(received) = self.next(&mut incoming, &mut end).await {
             self.lock().last_used = Instant::now();
             match received {
                 Received::Notification { method, params } => self.notified(method, params).await,
@@ -379,11 +412,26 @@ impl Link {
         }
         let error = self.fate().await;
         self.gone.send_replace(Some(error.clone()));
-        // What was asked while the process ended.
-        while let Some(Received::Abandoned { tag }) = incoming.next().await {
-            abandoned.push(tag);
-        }
+        // What was asked while the process ended, or while something that it left behind held its output open.
+        abandoned.extend(self.connection.abandon());
         self.tell_gone(abandoned, &error).await;
+    }
+
+    /// What the agent says next; nothing at the end of its output, or soon after that of its process: what the process
+    /// left behind may hold the output open.
+    async fn next(
+        &self,
+        incoming: &mut Incoming<ChildStdout, Reply>,
+        end: &mut Option<Instant>,
+    ) -> Option<Received<Reply>> {
+        if end.is_none() {
+            tokio::select! {
+                biased;
+                received = incoming.next() => return received,
+                _ = self.process.wait() => *end = Some(Instant::now() + LAST_WORDS),
+            }
+        }
+        tokio::time::timeout_at((*end)?, incoming.next()).await.ok().flatten()
     }
 
     async fn notified(&self, method: String, params: Option<Box<RawValue>>) {
@@ -399,14 +447,17 @@ impl Link {
             }
             return;
         }
+        if method == "session/update" {
+            let Some((session, mut update)) = AgentUpdate::read(params.get()) else {
+                return tracing::warn!(agent = self.program(), "an update that is not one was dropped");
+            };
+            let bytes = u32::try_from(params.get().len()).unwrap_or(ROOM).min(ROOM);
+            // Never closed; and a message that is bigger than all room takes all of it.
+            update.room = Arc::clone(&self.room).acquire_many_owned(bytes).await.ok();
+            return self.hand_on(&session, AgentEvent::Update(update)).await;
+        }
         match (session_of(&params), self.home.upgrade()) {
-            (Some(session), _) if method == "session/update" => {
-                self.hand_on(&session, AgentEvent::Update(params)).await;
-            }
             (Some(session), _) => self.hand_on(&session, AgentEvent::Told { method, params }).await,
-            (None, _) if method == "session/update" => {
-                tracing::warn!(agent = self.program(), "an update without a `sessionId` was dropped");
-            }
             (None, Some(home)) => home.tell(&method, params.get()),
             (None, None) => {}
         }
@@ -431,11 +482,17 @@ impl Link {
             Reply::Caller(caller) => drop(caller.send(outcome_of(outcome))),
             Reply::Opener { events, caller } => {
                 let id = outcome.as_ref().ok().and_then(|result| session_of(result));
-                let held = id.map(|id| self.lock().go_live(&id, events.clone())).unwrap_or_default();
+                let Some(held) = id.map_or(Some(Vec::new()), |id| self.lock().go_live(&id, events.clone())) else {
+                    let error = self.command.failed("gave the id of a running session to another", String::new());
+                    return drop(caller.send(Err(error)));
+                };
                 drop(caller.send(outcome_of(outcome)));
                 for event in held {
                     let _ = events.send(event).await;
                 }
+            }
+            Reply::Passed { events, ticket } => {
+                let _ = events.send(AgentEvent::Passed { ticket, outcome }).await;
             }
             Reply::Turn { events, turn } => {
                 self.has_answered.store(true, Ordering::Relaxed);
@@ -456,8 +513,8 @@ impl Link {
                 let error = RpcError::new(RpcError::INVALID_PARAMS, "`sessionId` names no session that is open");
                 self.respond(&id, Err(&error));
             }
-            Some(AgentEvent::Update(params)) if !self.lock().was_here(session) => {
-                let stranger = Stranger { agent: self.info(), session: session.to_owned(), params };
+            Some(AgentEvent::Update(update)) if !self.lock().was_left(session) => {
+                let stranger = Stranger { agent: self.info(), session: session.to_owned(), update };
                 if self.strangers.try_send(stranger).is_err() {
                     tracing::warn!(agent = self.program(), "an update of a session that nobody knows was dropped");
                 }
@@ -480,13 +537,45 @@ impl Link {
             match reply {
                 Reply::Caller(caller) | Reply::Opener { caller, .. } => drop(caller.send(Err(error.clone()))),
                 // The session is told below.
-                Reply::Turn { .. } => {}
+                Reply::Passed { .. } | Reply::Turn { .. } => {}
             }
         }
         let sessions = self.lock().take_all();
         for events in sessions {
             let _ = events.send(AgentEvent::Gone(error.clone())).await;
         }
+    }
+}
+
+/// A session is being made, until this is dropped.
+struct OpeningGuard<'a>(&'a Link);
+
+impl<'a> OpeningGuard<'a> {
+    fn new(link: &'a Link) -> Self {
+        link.lock().begin_opening();
+        Self(link)
+    }
+}
+
+impl Drop for OpeningGuard<'_> {
+    fn drop(&mut self) {
+        self.0.lock().end_opening();
+    }
+}
+
+/// A session is being restored, until this is dropped or the session runs.
+struct RestoringGuard<'a>(&'a Link, &'a str);
+
+impl<'a> RestoringGuard<'a> {
+    fn new(link: &'a Link, id: &'a str) -> Self {
+        link.lock().begin_restoring(id);
+        Self(link, id)
+    }
+}
+
+impl Drop for RestoringGuard<'_> {
+    fn drop(&mut self) {
+        self.0.lock().give_up_restoring(self.1);
     }
 }
 

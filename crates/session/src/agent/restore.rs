@@ -7,15 +7,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt, pin_mut};
-use rejoin_store::{SessionStore, StoreError, entries};
+use rejoin_store::{SessionStore, StoreError, entries, resolve_cwd};
 use rejoin_transcript::json::{Members, Object, set_member, write_string};
-use rejoin_transcript::{Audience, EntryNumber, InForce, Json, Replay, Replayed, Session, Settings};
+use rejoin_transcript::{
+    Audience, EntryNumber, InForce, Json, Replay, Replayed, Session, SessionId, Settings, StepKind,
+};
 use rejoin_wire::RawValue;
 
 use super::briefing::{briefing, is_notice};
 use super::link::Link;
 use super::routes::Events;
 use crate::Error;
+use crate::capabilities::AgentCapabilities;
 use crate::choices::{Choice, Setup, to_reapply};
 use crate::mcp_servers::McpServers;
 
@@ -45,9 +48,26 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    /// Whether an agent would be sent the same by both.
-    pub(crate) fn is_same_for_agent(&self, other: &Self) -> bool {
-        self.cwd == other.cwd && self.directories == other.directories && self.mcp == other.mcp
+    /// Whether an agent that can do `can` would be sent the same by both.
+    pub(crate) fn is_same_for(&self, other: &Self, can: &AgentCapabilities) -> bool {
+        let is_same_folder = resolve_cwd(&self.cwd).canonical == resolve_cwd(&other.cwd).canonical;
+        let has_same_folders = !can.additional_directories || self.directories == other.directories;
+        is_same_folder && has_same_folders && self.mcp == other.mcp
+    }
+
+    /// The params that open a session in an agent that can do `can`, with its own id if it has one.
+    fn params(&self, can: &AgentCapabilities, id: Option<&str>) -> String {
+        let Self { cwd, directories, mcp, extra } = self;
+        let mut params = Object::default();
+        if let Some(id) = id {
+            params = params.with_string("sessionId", id);
+        }
+        params = params.with_string("cwd", cwd).with("mcpServers", &mcp.for_agent(can).0);
+        if can.additional_directories && !directories.is_empty() {
+            let directories: Vec<String> = directories.iter().map(|folder| write_string(folder)).collect();
+            params = params.with("additionalDirectories", &format!("[{}]", directories.join(",")));
+        }
+        params.with_members_of(extra.as_ref().map_or("{}", Json::as_str)).finish()
     }
 }
 
@@ -105,6 +125,8 @@ pub(crate) struct Opened {
     pub(crate) setup: Setup,
     /// What is in force there.
     pub(crate) in_force: InForce,
+    /// What it was brought to.
+    pub(crate) wanted: InForce,
     /// What goes before the next prompt.
     pub(crate) briefing: Option<String>,
     pub(crate) remarks: Vec<Remark>,
@@ -124,7 +146,7 @@ pub(crate) struct Opener {
 impl Opener {
     /// Has the agent make a session that did not exist before.
     pub(crate) async fn open_new(&self, link: Arc<Link>) -> Result<Opened, Error> {
-        let params = self.params(&link, None);
+        let params = self.opening.params(&link.capabilities(), None);
         let (result, events) = link.open("session/new", &params, self.limit).await?;
         self.opened(link, result, events, Rung::New, None)
     }
@@ -160,7 +182,7 @@ impl Opener {
         upto: EntryNumber,
     ) -> Result<Result<Opened, String>, Error> {
         let can = link.capabilities();
-        let is_its_own = session.facts.agent.command == link.info().command;
+        let is_its_own = session.facts.agent.name == link.info().name;
         let mut reason = "the agent can neither resume nor load sessions".to_owned();
         if !is_its_own {
             return Ok(Err(format!("the session began with another agent, {}", session.facts.agent.name)));
@@ -175,9 +197,9 @@ impl Opener {
                 }
                 // A resume replays nothing, so there is nothing to wait for.
                 let turns = if rung == Rung::Load { turns_upto(session, upto) } else { 0 };
-                match link.reopen(method, (id, turns), &self.params(link, Some(id)), self.limit).await {
+                match link.reopen(method, (id, turns), &self.opening.params(&can, Some(id)), self.limit).await {
                     // An agent that knows nothing of what was said does not have the session, whatever it says.
-                    Ok((_, _, restored)) if turns > 0 && restored.user_chunks == 0 => {
+                    Ok((_, _, restored)) if turns > 0 && restored.user_messages == 0 => {
                         link.leave(id);
                         "what the agent has under the session's id holds nothing that the user said"
                             .clone_into(&mut reason);
@@ -194,7 +216,7 @@ impl Opener {
         } else if can.fork
             && let Some(source) = self.fork_source(session, upto).await?
         {
-            match link.open("session/fork", &self.params(link, Some(&source)), self.limit).await {
+            match link.open("session/fork", &self.opening.params(&can, Some(&source)), self.limit).await {
                 Ok((result, events)) => return self.opened(Arc::clone(link), result, events, Rung::Fork, None).map(Ok),
                 Err(error) if link.is_gone() => return Err(error),
                 Err(error) => reason = error.to_string(),
@@ -203,7 +225,7 @@ impl Opener {
         Ok(Err(reason))
     }
 
-    /// The agent's session that this one is a fork of, if both still hold the same.
+    /// The agent's session that this one is a fork of, if neither has had a turn since.
     async fn fork_source(&self, session: &Session, upto: EntryNumber) -> Result<Option<String>, Error> {
         let Some(parent) = &session.facts.parent else { return Ok(None) };
         let source = match self.store.session(&parent.session_id).await {
@@ -211,10 +233,31 @@ impl Opener {
             Err(StoreError::SessionNotFound { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let is_same = source.facts.agent.command == session.facts.agent.command
-            && source.facts.running_since.is_none()
-            && source.facts.turns == turns_upto(session, upto);
+        let is_same = source.facts.agent.name == session.facts.agent.name
+            && !self.has_turn_in(&parent.session_id, parent.at, None).await?
+            && !self.has_turn_in(&session.facts.session_id, parent.at, Some(upto)).await?;
         Ok(source.facts.agent_session.filter(|_| is_same).map(|agent_session| agent_session.id))
+    }
+
+    /// Whether a turn began in `session` behind the entry `after`, up to `upto`.
+    async fn has_turn_in(
+        &self,
+        session: &SessionId,
+        after: EntryNumber,
+        upto: Option<EntryNumber>,
+    ) -> Result<bool, Error> {
+        let later = entries(&*self.store, session, after);
+        pin_mut!(later);
+        while let Some(entry) = later.next().await {
+            let entry = entry?;
+            if upto.is_some_and(|upto| entry.number > upto) {
+                break;
+            }
+            if entry.step.kind == StepKind::Prompt {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The lower rungs: a new session in the agent, and what we know put into it.
@@ -230,7 +273,7 @@ impl Opener {
             let session = session.facts.session_id.clone();
             return Err(Error::RestoreFailed { session, agent: link.program().to_owned(), reason });
         }
-        let (mut params, mut rung) = (self.params(link, None), Rung::New);
+        let (mut params, mut rung) = (self.opening.params(&link.capabilities(), None), Rung::New);
         if has_history {
             rung = match self.policy {
                 Restore::Fresh => Rung::Fresh,
@@ -282,7 +325,15 @@ impl Opener {
     }
 
     /// Brings the agent to what is in force in `session`.
-    async fn reapply(&self, opened: &mut Opened, session: &Session) {
+    pub(crate) async fn reapply(&self, opened: &mut Opened, session: &Session) {
+        // An agent that has the session need not say again what it offers.
+        if matches!(opened.rung, Rung::Resume | Rung::Load) {
+            let (known, told) = (&session.settings, &mut opened.setup);
+            told.modes = told.modes.take().or_else(|| known.modes.clone());
+            told.models = told.models.take().or_else(|| known.models.clone());
+            told.config_options = told.config_options.take().or_else(|| known.config_options.clone());
+        }
+        opened.wanted = session.settings.in_force.clone();
         let Setup { modes, models, config_options } = opened.setup.clone();
         let settings = Settings { modes, models, config_options, ..Settings::default() };
         let (choices, lost) = to_reapply(&session.settings.in_force, &opened.in_force, &settings);
@@ -334,23 +385,8 @@ impl Opener {
         let remarks = remarks.collect();
         let setup = Setup::read(result.get());
         let in_force = setup.in_force();
-        Ok(Opened { link, id, events, rung, setup, in_force, briefing: None, remarks, result })
-    }
-
-    /// The params that open a session, with the agent's own id if it has one.
-    fn params(&self, link: &Link, id: Option<&str>) -> String {
-        let can = link.capabilities();
-        let Opening { cwd, directories, mcp, extra } = &self.opening;
-        let mut params = Object::default();
-        if let Some(id) = id {
-            params = params.with_string("sessionId", id);
-        }
-        params = params.with_string("cwd", cwd).with("mcpServers", &mcp.for_agent(&can).0);
-        if can.additional_directories && !directories.is_empty() {
-            let directories: Vec<String> = directories.iter().map(|folder| write_string(folder)).collect();
-            params = params.with("additionalDirectories", &format!("[{}]", directories.join(",")));
-        }
-        params.with_members_of(extra.as_ref().map_or("{}", Json::as_str)).finish()
+        let wanted = in_force.clone();
+        Ok(Opened { link, id, events, rung, setup, in_force, wanted, briefing: None, remarks, result })
     }
 }
 

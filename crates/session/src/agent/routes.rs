@@ -1,15 +1,16 @@
 //! Which message of an agent is for which session.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use rejoin_transcript::UpdateKind;
-use rejoin_transcript::json::Members;
 use rejoin_wire::{Outcome, RawValue, RequestId};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::Error;
+use crate::policy::AgentUpdate;
 
 /// How many messages of an agent wait for a session before the agent has to wait.
 pub(crate) const SESSION_ROOM: usize = 256;
@@ -20,14 +21,16 @@ const HELD_LIMIT: usize = 1024;
 /// What the agent says to one session.
 #[derive(Debug)]
 pub(crate) enum AgentEvent {
-    /// The params of a `session/update`.
-    Update(Box<RawValue>),
+    /// A `session/update`.
+    Update(AgentUpdate),
     /// A request.
     Asked { id: RequestId, method: String, params: Box<RawValue> },
     /// It took a request back.
     TookBack { id: RequestId },
     /// Any other notification.
     Told { method: String, params: Box<RawValue> },
+    /// The answer to a request that was passed on.
+    Passed { ticket: u64, outcome: Outcome },
     /// The answer to the prompt of this turn.
     Answered { turn: u32, outcome: Outcome },
     /// The process ended.
@@ -78,10 +81,12 @@ enum Route {
 /// What an agent sent of a session while it restored it.
 #[derive(Debug)]
 pub(crate) struct Restored {
-    /// How many pieces of the user's messages were among it.
-    pub(crate) user_chunks: u32,
+    /// How many messages of the user were among it.
+    pub(crate) user_messages: u32,
+    /// The id of the user's message that came last, empty if it had none; nothing if something else came after it.
+    open_message: Option<String>,
     /// The update with its commands, which belongs to now and not to the history.
-    pub(crate) commands: Option<Box<RawValue>>,
+    pub(crate) commands: Option<AgentUpdate>,
     /// When the last of it came.
     last: Instant,
 }
@@ -107,6 +112,8 @@ impl Routes {
     pub(crate) fn destination(&mut self, session: &str, event: AgentEvent) -> Destination {
         match self.sessions.get_mut(session) {
             Some(Route::Live(events)) => Destination::Session(events.clone(), event),
+            // Nobody can be asked yet, and whoever asks is not to wait.
+            _ if matches!(event, AgentEvent::Asked { .. }) => Destination::Nobody(event),
             Some(Route::Restoring(restored)) => {
                 restored.take(event);
                 Destination::Taken
@@ -136,10 +143,14 @@ impl Routes {
         }
     }
 
-    /// The session `id` runs; gives what came for it before.
-    pub(crate) fn go_live(&mut self, id: &str, events: mpsc::Sender<AgentEvent>) -> Vec<AgentEvent> {
+    /// The session `id` runs; gives what came for it before. Nothing, if a session with this id runs already.
+    pub(crate) fn go_live(&mut self, id: &str, events: mpsc::Sender<AgentEvent>) -> Option<Vec<AgentEvent>> {
+        if matches!(self.sessions.get(id), Some(Route::Live(_))) {
+            return None;
+        }
+        self.left.remove(id);
         self.sessions.insert(id.to_owned(), Route::Live(events));
-        self.held.remove(id).unwrap_or_default()
+        Some(self.held.remove(id).unwrap_or_default())
     }
 
     /// The agent is asked to restore the session `id`.
@@ -151,7 +162,7 @@ impl Routes {
     /// nothing when it is.
     pub(crate) fn unsettled_for(&self, id: &str, turns: u32) -> Option<Duration> {
         let Some(Route::Restoring(restored)) = self.sessions.get(id) else { return None };
-        let silence = if restored.user_chunks >= turns { SILENCE } else { LONG_SILENCE };
+        let silence = if restored.user_messages >= turns { SILENCE } else { LONG_SILENCE };
         silence.checked_sub(restored.last.elapsed()).filter(|left| !left.is_zero())
     }
 
@@ -178,9 +189,21 @@ impl Routes {
         self.asked.retain(|_, session| session != id);
     }
 
-    /// Whether the session `id` was here, and is not any more.
-    pub(crate) fn was_here(&self, id: &str) -> bool {
+    /// Whether the session `id` was here and nobody told the agent that it is not any more.
+    pub(crate) fn was_left(&self, id: &str) -> bool {
         self.left.contains(id)
+    }
+
+    /// The agent itself has nothing of the session `id` any more.
+    pub(crate) fn was_closed(&mut self, id: &str) {
+        self.left.remove(id);
+    }
+
+    /// The agent did not come to restore the session `id`.
+    pub(crate) fn give_up_restoring(&mut self, id: &str) {
+        if matches!(self.sessions.get(id), Some(Route::Restoring(_))) {
+            self.sessions.remove(id);
+        }
     }
 
     /// Every running session, none of which is here any more.
@@ -212,21 +235,23 @@ impl Routes {
 
 impl Default for Restored {
     fn default() -> Self {
-        Self { user_chunks: 0, commands: None, last: Instant::now() }
+        Self { user_messages: 0, open_message: None, commands: None, last: Instant::now() }
     }
 }
 
 impl Restored {
     fn take(&mut self, event: AgentEvent) {
         self.last = Instant::now();
-        let AgentEvent::Update(params) = event else { return };
-        let kind = Members::read(params.get())
-            .and_then(|members| Members::read(members.get("update")?)?.get_string("sessionUpdate"))
-            .map(|name| UpdateKind::from_name(&name));
-        match kind {
-            Some(UpdateKind::UserMessageChunk) => self.user_chunks += 1,
-            Some(UpdateKind::AvailableCommands) => self.commands = Some(params),
-            _ => {}
+        let AgentEvent::Update(update) = event else { return };
+        match UpdateKind::of(&update.update) {
+            Some(UpdateKind::UserMessageChunk) => {
+                let id = update.update.members().and_then(|members| members.get_string("messageId"));
+                let id = Some(id.map(Cow::into_owned).unwrap_or_default());
+                self.user_messages += u32::from(self.open_message != id);
+                self.open_message = id;
+            }
+            Some(UpdateKind::AvailableCommands) => self.commands = Some(update),
+            _ => self.open_message = None,
         }
     }
 }
@@ -237,7 +262,31 @@ mod tests {
 
     fn update(text: &str) -> AgentEvent {
         let params = format!(r#"{{"sessionId":"s","update":{{"sessionUpdate":"{text}"}}}}"#);
-        AgentEvent::Update(RawValue::from_string(params).unwrap())
+        AgentEvent::Update(AgentUpdate::read(&params).unwrap().1)
+    }
+
+    #[test]
+    fn a_request_is_never_held() {
+        let mut routes = Routes::default();
+        routes.begin_opening();
+        routes.begin_restoring("r");
+        for session in ["s", "r"] {
+            let id = RequestId::from_number(1);
+            let asked = AgentEvent::Asked {
+                id,
+                method: "x".to_owned(),
+                params: RawValue::from_string("{}".to_owned()).unwrap(),
+            };
+            assert!(matches!(routes.destination(session, asked), Destination::Nobody(_)), "{session}");
+        }
+    }
+
+    #[test]
+    fn two_sessions_with_one_id_are_not_mixed() {
+        let mut routes = Routes::default();
+        let (events, _receiver) = mpsc::channel(1);
+        assert!(routes.go_live("s", events.clone()).is_some());
+        assert!(routes.go_live("s", events).is_none());
     }
 
     #[test]
@@ -247,7 +296,7 @@ mod tests {
         routes.begin_opening();
         assert!(matches!(routes.destination("s", update("early")), Destination::Taken));
         let (events, _receiver) = mpsc::channel(1);
-        assert_eq!(routes.go_live("s", events).len(), 1);
+        assert_eq!(routes.go_live("s", events).map(|held| held.len()), Some(1));
         routes.end_opening();
         assert!(matches!(routes.destination("s", update("now")), Destination::Session(..)));
     }
@@ -262,6 +311,6 @@ mod tests {
         assert!(routes.unsettled_for("s", 2) > routes.unsettled_for("s", 1));
         let (events, _receiver) = mpsc::channel(1);
         let restored = routes.end_restoring("s", events);
-        assert!(restored.user_chunks == 1 && restored.commands.is_some());
+        assert!(restored.user_messages == 1 && restored.commands.is_some());
     }
 }

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use rejoin_store::{Owner, SessionStore, StoreError, new_session_id, now};
 use rejoin_transcript::{AgentInfo, AgentSession, Cwd, InForce, LayerKind, MessageIds, Session, Step, Turn};
-use rejoin_wire::RawValue;
 use tokio::sync::mpsc;
 
-use crate::policy::{Echo, step_of};
+use crate::policy::{AgentUpdate, Echo, step_of};
 use crate::recorder::Recorder;
 
 /// How many updates wait to be kept; more than that are dropped, rather than hold up the agent.
@@ -22,8 +21,8 @@ pub(crate) struct Stranger {
     pub(crate) agent: AgentInfo,
     /// The agent's id of the session.
     pub(crate) session: String,
-    /// The params of the `session/update`.
-    pub(crate) params: Box<RawValue>,
+    /// The update.
+    pub(crate) update: AgentUpdate,
 }
 
 /// Starts to keep what comes in the returned way.
@@ -48,13 +47,13 @@ async fn keep(
     known: &mut HashMap<String, (Recorder, MessageIds)>,
     stranger: Stranger,
 ) -> Result<(), StoreError> {
-    let Stranger { agent, session, params } = stranger;
+    let Stranger { agent, session, update } = stranger;
     if !known.contains_key(&session) {
         let recorder = begin(store, agent, session.clone()).await?;
         known.insert(session.clone(), (recorder, MessageIds::default()));
     }
     let Some((recorder, ids)) = known.get_mut(&session) else { return Ok(()) };
-    let step = step_of(params.get(), now(), Turn::After(0), ids, &mut Echo::default());
+    let step = step_of(update, now(), Turn::After(0), ids, &mut Echo::default());
     if let Some(step) = step {
         recorder.record(vec![step], Vec::new()).await?;
     }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rejoin_transcript::Json;
 use rejoin_transcript::json::{replace_member, write_string};
+use rejoin_transcript::{AgentSession, Json};
 use tokio::task::JoinHandle;
 
 use crate::Error;
@@ -28,8 +28,15 @@ pub(crate) struct OpenAgent {
     /// The agent's own id of the session.
     pub(crate) id: String,
     pub(crate) events: Events,
-    /// What goes before the next prompt.
-    pub(crate) briefing: Option<String>,
+    /// What goes before the next prompt, until one has been answered.
+    pub(crate) briefing: Option<Briefing>,
+}
+
+/// What an agent is told that has no memory of the session.
+pub(crate) struct Briefing {
+    pub(crate) text: String,
+    /// The agent's own session, which is worth remembering when it has been told.
+    pub(crate) agent_session: AgentSession,
 }
 
 /// What comes from there.

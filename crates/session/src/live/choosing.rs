@@ -6,11 +6,11 @@ use rejoin_store::now;
 use rejoin_transcript::json::Object;
 use rejoin_transcript::{Fact, InForce, Json, LayerKind, Settings, Step, StepKind, UpdateKind};
 
-use super::Live;
+use super::{Chosen, Live};
 use crate::Error;
 use crate::capabilities::Shows;
 use crate::choices::{Choice, Setup, options_in_force};
-use crate::client::{Client, Responder};
+use crate::client::Client;
 
 impl Live {
     /// Records that `set` is in force, with the agent's new list of options if it gave one, and tells the clients that
@@ -48,13 +48,11 @@ impl Live {
     }
 
     /// The agent has taken a choice, or did not say in time; or it refused.
-    pub(super) async fn chosen(
-        &mut self,
-        choice: Choice,
-        set: InForce,
-        outcome: Result<Option<Json>, Error>,
-        responder: Responder,
-    ) {
+    pub(crate) async fn chosen(&mut self, chosen: Chosen) {
+        let Chosen { choice, set, before, outcome, responder } = chosen;
+        let Some(responder) = responder else {
+            return self.chosen_late(set, before, outcome).await;
+        };
         let told = match outcome {
             Ok(told) => told,
             Err(error) => return self.respond(responder, Err(error)),
@@ -73,6 +71,31 @@ impl Live {
             Err(error) => Err(error),
         };
         self.respond(responder, outcome);
+    }
+
+    /// The agent said what it makes of a choice after the client was told that it is made. If it refused, what was in
+    /// force before comes back, unless something else was chosen since.
+    async fn chosen_late(&mut self, set: InForce, before: InForce, outcome: Result<Option<Json>, Error>) {
+        let recorded = match outcome {
+            Ok(None) => Ok(()),
+            Ok(told) => self.put_in_force(InForce::default(), told, |_, _| true).await,
+            Err(error) => {
+                tracing::warn!(session = %self.id, %error, "the agent refused a choice late");
+                let Ok(session) = self.session() else { return };
+                let now = &session.settings.in_force;
+                let options = set.options.iter().filter(|(id, value)| now.options.get(*id) == Some(value));
+                let options = options.filter_map(|(id, _)| Some((id.clone(), before.options.get(id)?.clone())));
+                let back = InForce {
+                    mode: before.mode.filter(|_| set.mode.is_some() && now.mode == set.mode),
+                    model: before.model.filter(|_| set.model.is_some() && now.model == set.model),
+                    options: options.collect(),
+                };
+                self.put_in_force(back, None, |_, _| true).await
+            }
+        };
+        if let Err(error) = recorded {
+            tracing::error!(session = %self.id, %error, "settings could not be recorded");
+        }
     }
 
     pub(super) fn choice_result(&self, choice: &Choice, shows: Shows) -> Result<String, Error> {

@@ -7,7 +7,10 @@ use rejoin_transcript::json::Object;
 
 use super::{AfterClose, Live};
 use crate::Error;
-use crate::client::Responder;
+use crate::agent::Link;
+use crate::capabilities::ClientProfile;
+use crate::client::{Client, Responder};
+use crate::layer::Shared;
 use crate::turn::{Event, Machine};
 
 /// How long an agent is waited for that was told of a session's end.
@@ -23,8 +26,8 @@ impl Live {
     pub(super) async fn close(&mut self) {
         self.deadline = None;
         let is_deleted = self.closing.iter().any(|(_, after)| matches!(after, AfterClose::Delete));
-        self.say_farewell(is_deleted);
-        self.agent.leave();
+        let farewell = self.farewell();
+        self.leave_agent();
         if let Some(recorder) = &mut self.recorder {
             recorder.release().await;
         }
@@ -32,6 +35,9 @@ impl Live {
             self.respond(passed.responder, Err(Error::Cancelled));
         }
         let deleted = if is_deleted { self.layer.store.delete(&self.id).await } else { Ok(()) };
+        if let Some(farewell) = farewell {
+            tokio::spawn(farewell.say(Arc::clone(&self.layer), is_deleted && deleted.is_ok()));
+        }
         for (responder, after) in std::mem::take(&mut self.closing) {
             let outcome = match (after, &deleted) {
                 (AfterClose::Delete, Err(error)) => Err(error.clone().into()),
@@ -48,37 +54,55 @@ impl Live {
         self.machine = Machine::new(self.machine.turn(), self.layer.options.while_busy);
     }
 
-    /// Tells the agent that the session is closed, or deleted, if it wants to know.
-    pub(super) fn say_farewell(&mut self, is_deleted: bool) {
+    /// What the agent may want to know of the end of the session; nothing, if it ends itself.
+    fn farewell(&mut self) -> Option<Farewell> {
         if self.is_ending {
-            return;
+            return None;
         }
-        let known = self.session().ok().and_then(|session| {
-            let is_its_own = session.facts.agent.command == self.layer.agents.command().words();
-            session.facts.agent_session.clone().filter(|_| is_its_own)
-        });
-        let is_open = self.agent.open().is_some();
-        let link = self.agent.open().map(|agent| Arc::clone(&agent.link));
-        let (Some(agent_session), layer) = (known, Arc::clone(&self.layer)) else { return };
+        let facts = &self.session().ok()?.facts;
+        let (name, known) = (facts.agent.name.clone(), facts.agent_session.clone());
+        let open = self.agent.open().map(|agent| (Arc::clone(&agent.link), agent.id.clone()));
         let client = self.opening.as_ref().map(|(_, client, profile)| (Arc::clone(client), profile.clone()));
-        tokio::spawn(async move {
-            let link = match (link, client) {
-                (Some(link), _) => link,
-                // Only to delete is an agent worth starting.
-                (None, Some((client, profile))) if is_deleted => match layer.agents.link(&profile, &client).await {
-                    Ok(link) => link,
-                    Err(_) => return,
-                },
-                (None, _) => return,
-            };
-            let can = link.capabilities();
-            let params = Object::default().with_string("sessionId", &agent_session.id).finish();
-            if is_open && can.close {
-                let _ = link.call("session/close", &params, FAREWELL).await;
+        Some(Farewell { name, known: known.map(|known| known.id), open, client })
+    }
+}
+
+/// What is needed to tell an agent that a session is closed, or deleted.
+struct Farewell {
+    /// The agent's name.
+    name: String,
+    /// Its own session, as we remember it.
+    known: Option<String>,
+    /// Where it has the session open, and as which.
+    open: Option<(Arc<Link>, String)>,
+    /// How to reach it otherwise.
+    client: Option<(Arc<Client>, ClientProfile)>,
+}
+
+impl Farewell {
+    /// Tells the agent, if it wants to know.
+    async fn say(self, layer: Arc<Shared>, is_deleted: bool) {
+        let (link, id) = match (self.open, self.known, self.client) {
+            (Some((link, id)), ..) => {
+                if link.capabilities().close {
+                    link.close(&id, FAREWELL).await;
+                }
+                (link, id)
             }
-            if is_deleted && can.delete {
-                let _ = link.call("session/delete", &params, FAREWELL).await;
+            // Only to delete is an agent worth starting.
+            (None, Some(id), Some((client, profile))) if is_deleted => {
+                match layer.agents.link(&profile, &client).await {
+                    Ok(link) if link.info().name == self.name => (link, id),
+                    Ok(_) | Err(_) => return,
+                }
             }
-        });
+            (None, ..) => return,
+        };
+        if is_deleted && link.capabilities().delete {
+            let params = Object::default().with_string("sessionId", &id).finish();
+            if let Err(error) = link.call("session/delete", &params, FAREWELL).await {
+                tracing::warn!(agent = link.program(), %error, "the agent did not delete its copy of a session");
+            }
+        }
     }
 }

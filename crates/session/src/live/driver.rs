@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::{LAST_DEADLINE, Live, Prompt, RENEWAL};
 use crate::Error;
-use crate::client::{InFlight, Responder};
+use crate::client::Responder;
 use crate::policy::{Echo, new_message_id};
 use crate::turn::{Answer, Effect, End, Event, Ticket};
 
@@ -94,7 +94,6 @@ impl Live {
     pub(crate) async fn prompt(&mut self, prompt: Prompt) {
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
-        prompt.responder.waits_for(InFlight::Turn(self.id.clone()));
         self.prompts.insert(ticket, prompt);
         self.handle(Event::Prompted(ticket)).await;
     }
@@ -153,6 +152,9 @@ impl Live {
             Err(error) => Err(error),
         };
         self.turn = Turn::After(turn);
+        if std::mem::take(&mut self.must_reopen) {
+            self.leave_agent();
+        }
         recorded?;
         Ok(self.recorder()?.flush().await?)
     }
@@ -162,13 +164,14 @@ impl Live {
         let Some(prompt) = self.prompts.get(&ticket) else { return Ok(()) };
         let Some(agent) = self.agent.open() else { return Err(Error::Ended) };
         let mut params = agent.own_params(prompt.params.as_str());
-        if let Some(briefing) = agent.briefing.take() {
+        if let Some(briefing) = &agent.briefing {
             let blocks = prompt.blocks.as_str().trim_start().strip_prefix('[').unwrap_or("]").trim_start();
             let comma = if blocks.starts_with(']') { "" } else { "," };
-            let blocks = format!("[{{\"type\":\"text\",\"text\":{}}}{comma}{blocks}", write_string(&briefing));
+            let blocks = format!("[{{\"type\":\"text\",\"text\":{}}}{comma}{blocks}", write_string(&briefing.text));
             params = replace_member(&params, "prompt", &blocks).unwrap_or(params);
             self.echo = Echo::of(&Json::from_stored(blocks));
         }
+        self.has_heard = false;
         agent.link.prompt(&agent.id, turn, &params)
     }
 }

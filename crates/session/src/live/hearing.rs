@@ -1,8 +1,8 @@
 //! Takes in what the agent says.
 
 use rejoin_store::now;
-use rejoin_transcript::Step;
 use rejoin_transcript::json::{Members, replace_member, write_string};
+use rejoin_transcript::{Fact, Step};
 use rejoin_wire::{Outcome, notification_line};
 
 use super::Live;
@@ -12,17 +12,24 @@ use crate::agent::AgentEvent;
 use crate::policy::step_of;
 use crate::turn::{Answer, Event};
 
+/// What agents answer that do not know a session.
+const SESSION_NOT_FOUND: i64 = -32002;
+
 impl Live {
     pub(super) async fn agent_input(&mut self, input: AgentInput) {
         match input {
             AgentInput::Opened(opened) => match *opened {
+                Ok(opened) if self.is_outdated(&opened).unwrap_or(false) => {
+                    if let Err(error) = self.bring_up_to_date(opened) {
+                        self.handle(Event::AgentNotReady(error)).await;
+                    }
+                }
                 Ok(opened) => {
                     let ready = match self.opened(opened).await {
                         Ok(()) => Event::AgentReady,
                         Err(error) => Event::StoreFailed(error),
                     };
                     self.handle(ready).await;
-                    self.pass_waiting();
                 }
                 Err(error) => {
                     self.agent = AgentSide::Closed;
@@ -39,10 +46,12 @@ impl Live {
 
     /// Takes in what the agent said, in its order. Updates that came together are recorded together.
     pub(super) async fn events(&mut self, events: Vec<AgentEvent>) {
-        let mut steps = Vec::new();
+        // The room of the updates is given back when they are recorded.
+        let (mut steps, mut rooms) = (Vec::new(), Vec::new());
         for event in events {
-            if let AgentEvent::Update(params) = event {
-                let step = step_of(params.get(), now(), self.turn, &mut self.message_ids, &mut self.echo);
+            if let AgentEvent::Update(mut update) = event {
+                rooms.extend(update.room.take());
+                let step = step_of(update, now(), self.turn, &mut self.message_ids, &mut self.echo);
                 if step.is_none() {
                     tracing::warn!(session = %self.id, "an update of the agent that holds none was dropped");
                 }
@@ -50,15 +59,28 @@ impl Live {
                 continue;
             }
             self.take_updates(std::mem::take(&mut steps)).await;
+            rooms.clear();
             match event {
                 AgentEvent::Update(_) => {}
-                AgentEvent::Asked { id, method, params } => self.asked(id, method, params).await,
+                AgentEvent::Asked { id, method, params } => {
+                    self.has_heard = true;
+                    self.asked(id, method, params).await;
+                }
                 AgentEvent::TookBack { id } => self.took_back(&id),
                 AgentEvent::Told { method, params } => {
                     let params = replace_member(params.get(), "sessionId", &write_string(self.id.as_str()));
                     self.subscribers.send(&notification_line(&method, &params.unwrap_or_default()));
                 }
+                AgentEvent::Passed { ticket, outcome } => self.pass_answered(ticket, outcome),
+                AgentEvent::Answered { turn, outcome } if self.was_forgotten(turn, &outcome) => {
+                    self.repeated = turn;
+                    self.leave_agent();
+                    self.handle(Event::Forgotten).await;
+                }
                 AgentEvent::Answered { turn, outcome } => {
+                    if outcome.is_ok() {
+                        self.was_briefed().await;
+                    }
                     self.handle(Event::Answered { turn, answer: answer_of(outcome) }).await;
                 }
                 AgentEvent::Gone(error) => self.agent_gone(error).await,
@@ -67,10 +89,29 @@ impl Live {
         self.take_updates(steps).await;
     }
 
+    /// Whether the agent says that it does not know its own session, and did nothing else with the prompt.
+    fn was_forgotten(&self, turn: u32, outcome: &Outcome) -> bool {
+        let is_unknown = outcome.as_ref().is_err_and(|error| error.code() == SESSION_NOT_FOUND);
+        is_unknown && !self.has_heard && self.repeated != turn
+    }
+
+    /// The agent has taken a prompt: if what was said before went with it, it knows that now.
+    async fn was_briefed(&mut self) {
+        let Some(briefing) = self.agent.open().and_then(|agent| agent.briefing.take()) else { return };
+        let told = match self.recorder() {
+            Ok(recorder) => recorder.tell(vec![Fact::AgentSession(Some(briefing.agent_session))]).await,
+            Err(_) => return,
+        };
+        if let Err(error) = told {
+            tracing::warn!(session = %self.id, %error, "the agent's own session could not be noted");
+        }
+    }
+
     pub(super) async fn take_updates(&mut self, steps: Vec<Step>) {
         if steps.is_empty() {
             return;
         }
+        self.has_heard = true;
         if let Err(error) = self.record_updates(steps).await {
             tracing::error!(session = %self.id, %error, "what the agent said could not be recorded, and was not shown");
             self.handle(Event::StoreFailed(error)).await;
@@ -78,7 +119,7 @@ impl Live {
     }
 
     pub(super) async fn agent_gone(&mut self, error: Error) {
-        self.agent = AgentSide::Closed;
+        self.leave_agent();
         self.handle(Event::AgentGone(error)).await;
     }
 }

@@ -63,7 +63,7 @@ pub(crate) enum Command {
     /// A client answered a question of the agent.
     Answered { ask: AskId, outcome: Outcome },
     /// The agent answered to a choice, or took too long.
-    Chosen { choice: Choice, set: InForce, outcome: Result<Option<Json>, Error>, responder: Responder },
+    Chosen(Box<Chosen>),
     /// A client's connection ended.
     Detach(Arc<Client>),
     /// Everything ends.
@@ -76,6 +76,19 @@ pub(crate) enum AfterClose {
     Answer,
     /// It is deleted.
     Delete,
+}
+
+/// What became of a choice.
+pub(crate) struct Chosen {
+    pub(crate) choice: Choice,
+    /// What comes into force with it.
+    pub(crate) set: InForce,
+    /// What was in force before.
+    pub(crate) before: InForce,
+    /// The agent's new list of options, if it gave one; or its refusal.
+    pub(crate) outcome: Result<Option<Json>, Error>,
+    /// The duty to answer; none if the client was answered already, since the agent took too long.
+    pub(crate) responder: Option<Responder>,
 }
 
 /// A prompt that has not been answered yet.
@@ -121,6 +134,14 @@ pub(crate) struct Live {
     open_tools: OpenToolCalls,
     terminals: Terminals,
     echo: Echo,
+    /// Requests that the agent has and has not answered yet.
+    passed: HashMap<u64, Responder>,
+    /// Whether the agent has to open the session again when the turn has ended.
+    must_reopen: bool,
+    /// Whether the agent said anything since it was prompted.
+    has_heard: bool,
+    /// The turn whose prompt was sent a second time, because the agent had forgotten the session.
+    repeated: u32,
     deadline: Option<(u32, Instant)>,
     renewal: Instant,
     is_ending: bool,
@@ -152,6 +173,10 @@ impl Live {
             open_tools: OpenToolCalls::default(),
             terminals: Terminals::default(),
             echo: Echo::default(),
+            passed: HashMap::new(),
+            must_reopen: false,
+            has_heard: false,
+            repeated: 0,
             deadline: None,
             renewal: Instant::now(),
             is_ending: false,
@@ -180,6 +205,7 @@ impl Live {
                 }
                 () = sleep_until(self.renewal), if self.machine.is_in_turn() => self.renew().await,
             }
+            self.pass_waiting();
             if self.is_unused() && self.layer.forget(&self.id, &commands) {
                 return;
             }
@@ -216,7 +242,7 @@ impl Live {
             }
             Command::Notify { method, params } => self.agent.notify(&method, &params),
             Command::Answered { ask, outcome } => self.answered(ask, outcome).await,
-            Command::Chosen { choice, set, outcome, responder } => self.chosen(choice, set, outcome, responder).await,
+            Command::Chosen(chosen) => self.chosen(*chosen).await,
             Command::Detach(client) => self.subscribers.remove(&client),
             Command::End => {
                 self.is_ending = true;
@@ -261,14 +287,14 @@ impl Live {
             Err(StoreError::SessionNotFound { .. }) => {
                 self.recorder = None;
                 self.subscribers.end();
-                self.agent.leave();
+                self.leave_agent();
                 return Err(self.not_found());
             }
             found => found?,
         };
         if has_moved {
             // Someone else used the session: the agent here does not know of it.
-            self.agent.leave();
+            self.leave_agent();
         }
         let session = self.recorder.as_ref().map(|recorder| recorder.session().facts.clone());
         let Some(facts) = session.filter(|facts| facts.owner.is_empty()) else { return Err(self.not_found()) };
@@ -280,7 +306,7 @@ impl Live {
     pub(crate) async fn take(&mut self) -> Result<(), Error> {
         let recorder = self.recorder()?;
         if recorder.take().await? {
-            self.agent.leave();
+            self.leave_agent();
         }
         let turns = self.session()?.facts.turns;
         self.skip_to(turns);

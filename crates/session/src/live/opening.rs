@@ -1,23 +1,26 @@
 //! How the session gets into the agent, and what is taken over from there.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rejoin_store::now;
 use rejoin_transcript::json::Object;
-use rejoin_transcript::{AgentSession, EntryNumber, Fact, InForce, Json, LayerKind, Step};
+use rejoin_transcript::{AgentSession, EntryNumber, Fact, InForce, Json, LayerKind, Session, Step};
 
 use super::Live;
-use super::agent_side::{AgentInput, AgentSide, OpenAgent};
+use super::agent_side::{AgentInput, AgentSide, Briefing, OpenAgent};
 use crate::Error;
-use crate::agent::{Opened, Opener, Opening, Rung};
+use crate::agent::{Link, Opened, Opener, Opening, Rung};
 use crate::client::Client;
 use crate::mcp_servers::McpServers;
 
 impl Live {
     /// Sees to it that the agent opens the session; says whether it has it open already.
     pub(crate) fn open_agent(&mut self) -> Result<bool, Error> {
-        match self.agent {
-            AgentSide::Open(_) => return Ok(true),
+        match &self.agent {
+            AgentSide::Open(agent) if agent.link.is_usable() => return Ok(true),
+            // It has just ended, or is about to, and can't be asked any more.
+            AgentSide::Open(_) => self.leave_agent(),
             AgentSide::Opening(_) => return Ok(false),
             AgentSide::Closed => {}
         }
@@ -29,7 +32,11 @@ impl Live {
         let upto = session.facts.running_since.map_or(head, |since| EntryNumber::new(since.get() - 1));
         let layer = Arc::clone(&self.layer);
         self.agent = AgentSide::Opening(tokio::spawn(async move {
-            let link = layer.agents.link(&profile, &client).await?;
+            let mut link = layer.agents.link(&profile, &client).await?;
+            if !forgets(&link, &session, layer.options.restore_limit).await {
+                layer.agents.retire(&link).await;
+                link = layer.agents.link(&profile, &client).await?;
+            }
             match opener.restore(Arc::clone(&link), &session, upto).await {
                 // It died of it, and would again.
                 Err(error) if link.is_gone() => {
@@ -47,16 +54,33 @@ impl Live {
         if self.open_agent()? {
             return Ok(());
         }
-        match self.agent.next().await {
-            AgentInput::Opened(opened) => match *opened {
-                Ok(opened) => self.opened(opened).await,
+        while let AgentInput::Opened(opened) = self.agent.next().await {
+            match *opened {
+                Ok(opened) if self.is_outdated(&opened)? => self.bring_up_to_date(opened)?,
+                Ok(opened) => return self.opened(opened).await,
                 Err(error) => {
                     self.agent = AgentSide::Closed;
-                    Err(error)
+                    return Err(error);
                 }
-            },
-            AgentInput::Events(_) => Ok(()),
+            }
         }
+        Ok(())
+    }
+
+    /// Whether something was chosen while the agent opened the session.
+    pub(super) fn is_outdated(&self, opened: &Opened) -> Result<bool, Error> {
+        Ok(opened.wanted != self.session()?.settings.in_force)
+    }
+
+    /// Brings the agent to what is in force now.
+    pub(super) fn bring_up_to_date(&mut self, mut opened: Opened) -> Result<(), Error> {
+        let Some((opening, ..)) = self.opening.clone() else { return Err(Error::Ended) };
+        let (choices, session) = (self.opener(opening), self.session()?.clone());
+        self.agent = AgentSide::Opening(tokio::spawn(async move {
+            choices.reapply(&mut opened, &session).await;
+            Ok(opened)
+        }));
+        Ok(())
     }
 
     /// What opens the session in an agent.
@@ -75,13 +99,21 @@ impl Live {
     /// open it again.
     pub(crate) fn set_opening(&mut self, opening: Opening, client: &Arc<Client>) {
         let Some(profile) = client.profile() else { return };
+        let can = self.agent.open().map(|agent| agent.link.capabilities()).unwrap_or_default();
         let is_same = self.opening.as_ref().is_none_or(|(old, _, old_profile)| {
-            old.is_same_for_agent(&opening) && old_profile.initialize == profile.initialize
+            old.is_same_for(&opening, &can) && old_profile.initialize == profile.initialize
         });
-        if !is_same && !self.machine.is_in_turn() {
-            self.agent.leave();
+        if !is_same && self.machine.is_in_turn() {
+            self.must_reopen = true;
+        } else if !is_same {
+            self.leave_agent();
         }
         self.opening = Some((opening, Arc::clone(client), profile));
+    }
+
+    /// The MCP servers that the latest client gave.
+    pub(crate) fn servers_in_force(&self) -> McpServers {
+        self.opening.as_ref().map(|(opening, ..)| opening.mcp.clone()).unwrap_or_default()
     }
 
     /// Has `client` follow, also if it did not open the session.
@@ -102,8 +134,8 @@ impl Live {
 
     /// The agent has made the session, and what it told of it is recorded.
     pub(crate) fn has_open(&mut self, opened: Opened) {
-        let Opened { link, id, events, briefing, .. } = opened;
-        self.agent = AgentSide::Open(OpenAgent { link, id, events, briefing });
+        let Opened { link, id, events, .. } = opened;
+        self.agent = AgentSide::Open(OpenAgent { link, id, events, briefing: None });
     }
 
     /// The agent has the session open: takes over what it told of it.
@@ -115,8 +147,11 @@ impl Live {
             Some(session) => session.generation + 1,
             None => 1,
         };
+        let agent_session = AgentSession { id: id.clone(), generation };
+        // One that has not been told yet what was said is not to be opened again as if it knew.
+        let known = briefing.is_none().then(|| agent_session.clone());
         let mut told = vec![
-            Fact::AgentSession(Some(AgentSession { id: id.clone(), generation })),
+            Fact::AgentSession(known),
             Fact::Modes(setup.modes),
             Fact::Models(setup.models),
             Fact::ConfigOptions(setup.config_options),
@@ -126,6 +161,7 @@ impl Live {
             told.push(Fact::Agent(info));
         }
         let changed = changed(&settings.in_force, &in_force);
+        let briefing = briefing.map(|text| Briefing { text, agent_session });
         self.agent = AgentSide::Open(OpenAgent { link, id: id.clone(), events, briefing });
         let mut steps = Vec::new();
         if rung != Rung::New {
@@ -142,15 +178,34 @@ impl Live {
         Ok(())
     }
 
+    /// Has nothing more to do with the agent; what it was asked is answered for it.
+    pub(crate) fn leave_agent(&mut self) {
+        self.agent.leave();
+        self.give_up_passed();
+    }
+
     /// Lets go of an agent that does not obey; the session goes on in a fresh process.
     pub(super) fn abandon_agent(&mut self) {
         let link = self.agent.open().map(|agent| Arc::clone(&agent.link));
-        self.agent.leave();
+        self.leave_agent();
         if let Some(link) = link {
             let layer = Arc::clone(&self.layer);
             tokio::spawn(async move { layer.agents.retire(&link).await });
         }
     }
+}
+
+/// Sees to it that an agent that still has the session open, from before others used it, reads it anew when it opens it;
+/// says whether it does.
+async fn forgets(link: &Link, session: &Session, limit: Duration) -> bool {
+    let left = session.facts.agent_session.as_ref().filter(|agent_session| link.still_has(&agent_session.id));
+    let Some(agent_session) = left else { return true };
+    let can = link.capabilities();
+    if can.close {
+        link.close(&agent_session.id, limit).await;
+    }
+    // One that can't open it again is given what it must know in any case.
+    can.close || !(can.resume || can.load)
 }
 
 /// What of `now` is not as it was `before`.

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::agent::choice_request;
 use crate::choices::{Choice, Setup};
 use crate::client::Responder;
-use crate::live::{Command, Live};
+use crate::live::{Chosen, Command, Live};
 use crate::params::{Params, missing};
 
 /// An agent that is in the middle of a turn may not answer before it ends; the client is not kept waiting.
@@ -47,7 +47,7 @@ impl Choose {
         Ok(Self { choice: Choice::Option(option, Json::from_stored(value.to_owned())) })
     }
 
-    pub(super) fn run(self, live: &mut Live, responder: Responder) {
+    pub(super) async fn run(self, live: &mut Live, responder: Responder) {
         let choice = self.choice;
         let checked =
             live.session().and_then(|session| Ok((choice.check(&session.settings)?, session.settings.clone())));
@@ -57,17 +57,29 @@ impl Choose {
         };
         let mailbox = live.mailbox.clone();
         let Some(agent) = live.agent.open() else {
-            return drop(mailbox.send(Command::Chosen { choice, set, outcome: Ok(None), responder }));
+            let before = settings.in_force;
+            return live.chosen(Chosen { choice, set, before, outcome: Ok(None), responder: Some(responder) }).await;
         };
-        let (method, params) = choice_request(&choice, &agent.id, &settings);
-        let link = Arc::clone(&agent.link);
+        let (link, id) = (Arc::clone(&agent.link), agent.id.clone());
         tokio::spawn(async move {
-            let outcome = match link.call(method, &params, PATIENCE).await {
-                Ok(result) => Ok(Setup::read(result.get()).config_options),
-                Err(Error::AgentTimeout { .. }) => Ok(None),
-                Err(error) => Err(error),
+            let (method, params) = choice_request(&choice, &id, &settings);
+            let before = settings.in_force;
+            let asked = async {
+                let result = link.pass(method, &params, |_| ()).await;
+                result.map(|result| Setup::read(result.get()).config_options)
             };
-            let _ = mailbox.send(Command::Chosen { choice, set, outcome, responder });
+            let chosen = |outcome, responder| {
+                let (choice, set, before) = (choice.clone(), set.clone(), before.clone());
+                Command::Chosen(Box::new(Chosen { choice, set, before, outcome, responder }))
+            };
+            tokio::pin!(asked);
+            // A session that is gone does not need to know.
+            if let Ok(outcome) = tokio::time::timeout(PATIENCE, &mut asked).await {
+                let _ = mailbox.send(chosen(outcome, Some(responder)));
+            } else {
+                let _ = mailbox.send(chosen(Ok(None), Some(responder)));
+                let _ = mailbox.send(chosen(asked.await, None));
+            }
         });
     }
 }

@@ -1,10 +1,11 @@
 //! `session/fork`: another session that begins with what was said in this one.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures::{StreamExt, pin_mut};
 use rejoin_store::{entries, new_session_id, now, resolve_cwd};
-use rejoin_transcript::json::Object;
+use rejoin_transcript::json::{Object, read_string};
 use rejoin_transcript::{EntryNumber, Fact, StepKind, Turn};
 
 use super::Request;
@@ -21,6 +22,8 @@ use crate::params::Params;
 /// The request, to the session that is forked.
 pub(crate) struct Fork {
     opening: Opening,
+    /// Whether it gave MCP servers; if not, the fork has those of its source.
+    gives_servers: bool,
     /// The message after whose turn the fork begins.
     at: Option<String>,
 }
@@ -28,19 +31,17 @@ pub(crate) struct Fork {
 impl Fork {
     pub(super) fn read(params: &Params<'_>, text: &str) -> Result<Self, Error> {
         params.session_id()?;
-        let at = match params.ours("at") {
-            Some(at) => {
-                let text = rejoin_transcript::json::read_string(at);
-                let text = text.ok_or_else(|| crate::params::wrong_type("_meta.rejoin.at", "a `messageId`", at))?;
-                Some(text.into_owned())
-            }
-            None => None,
-        };
-        Ok(Self { opening: read_opening(params, text, McpServers::optional(params)?)?, at })
+        let at = params.ours("at").and_then(read_string).map(Cow::into_owned);
+        let mcp = McpServers::optional(params)?;
+        let gives_servers = mcp.is_some();
+        Ok(Self { opening: read_opening(params, text, mcp.unwrap_or_default())?, gives_servers, at })
     }
 
-    pub(super) async fn run(self, live: &mut Live, responder: Responder) {
+    pub(super) async fn run(mut self, live: &mut Live, responder: Responder) {
         let fork = new_session_id();
+        if !self.gives_servers {
+            self.opening.mcp = live.servers_in_force();
+        }
         let made = match self.point(live).await {
             Ok(at) => {
                 let facts = vec![

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rejoin_store::{StoreError, resolve_cwd};
+use rejoin_store::resolve_cwd;
 use rejoin_transcript::Fact;
 use rejoin_transcript::json::Object;
 
@@ -26,7 +26,7 @@ impl Load {
         let id = params.session_id();
         let mcp = McpServers::required(params);
         id?;
-        Ok(Self { entry: Entry::read(params, text, mcp?)? })
+        Ok(Self { entry: Entry::read(params, text, Some(mcp?))? })
     }
 
     pub(super) async fn run(self, live: &mut Live, responder: Responder) {
@@ -51,23 +51,29 @@ impl Load {
 /// A client's way into a session that exists.
 pub(super) struct Entry {
     opening: Opening,
+    /// Whether it gave MCP servers; if not, those in force stay.
+    gives_servers: bool,
     /// Whether the session is to move to the client's folder.
     is_rebound: bool,
 }
 
 impl Entry {
-    pub(super) fn read(params: &Params<'_>, text: &str, mcp: McpServers) -> Result<Self, Error> {
-        let is_rebound = params.ours("rebind") == Some("true");
-        Ok(Self { opening: read_opening(params, text, mcp)?, is_rebound })
+    pub(super) fn read(params: &Params<'_>, text: &str, mcp: Option<McpServers>) -> Result<Self, Error> {
+        let (gives_servers, is_rebound) = (mcp.is_some(), params.ours("rebind") == Some("true"));
+        Ok(Self { opening: read_opening(params, text, mcp.unwrap_or_default())?, gives_servers, is_rebound })
     }
 
     /// Lets the client in: notes what it sent, and gives the result.
     pub(super) async fn enter(self, live: &mut Live, client: &Arc<Client>) -> Result<String, Error> {
-        let Self { opening, is_rebound } = self;
+        let Self { mut opening, gives_servers, is_rebound } = self;
+        if !gives_servers {
+            opening.mcp = live.servers_in_force();
+        }
         let given = resolve_cwd(&opening.cwd);
         let session = live.session()?;
         let mut facts = Vec::new();
-        if given.canonical != session.facts.cwd.canonical {
+        // A folder that is gone may resolve to another than it did, so its spelling counts too.
+        if given.canonical != session.facts.cwd.canonical && given.raw != session.facts.cwd.raw {
             if !is_rebound {
                 let (session, cwd) = (live.id.clone(), Box::new(session.facts.cwd.clone()));
                 return Err(Error::CwdMismatch { session, cwd, given: opening.cwd });
@@ -78,12 +84,12 @@ impl Entry {
             facts.push(Fact::AdditionalDirectories(opening.directories.clone()));
         }
         let names = opening.mcp.names();
-        if session.settings.mcp_servers != names {
+        if gives_servers && session.settings.mcp_servers != names {
             facts.push(Fact::McpServers(names));
         }
         let is_cut_off = session.facts.running_since.is_some() && !live.machine.is_in_turn();
         if is_cut_off {
-            close_cut_off_turn(live).await?;
+            close_cut_off_turn(live).await;
         }
         if !facts.is_empty() {
             live.recorder()?.tell(facts).await?;
@@ -96,10 +102,10 @@ impl Entry {
     }
 }
 
-/// Closes a turn whose owner is gone; while it lives, the turn is shown as far as it is.
-async fn close_cut_off_turn(live: &mut Live) -> Result<(), Error> {
-    match live.take().await {
-        Ok(()) | Err(Error::Store(StoreError::InUse { .. })) => Ok(()),
-        Err(error) => Err(error),
+/// Closes a turn whose owner is gone. While it lives, or if that can't be written, the turn is shown as far as it is:
+/// reading always works.
+async fn close_cut_off_turn(live: &mut Live) {
+    if let Err(error) = live.take().await {
+        tracing::info!(session = %live.id, %error, "a turn that was cut off is shown as it is");
     }
 }

@@ -21,7 +21,7 @@ use rejoin_store::new_session_id;
 use rejoin_transcript::SessionId;
 
 use crate::Error;
-use crate::client::Responder;
+use crate::client::{InFlight, Responder};
 use crate::layer::Shared;
 use crate::live::{Command, Live};
 use crate::params::Params;
@@ -56,7 +56,7 @@ impl Request {
             Self::Fork(request) => request.run(live, responder).await,
             Self::Forked(request) => request.run(live, responder).await,
             Self::Prompt(request) => request.run(live, responder).await,
-            Self::Choose(request) => request.run(live, responder),
+            Self::Choose(request) => request.run(live, responder).await,
             Self::SetTitle(request) => request.run(live, responder).await,
             Self::Archive { archived } => archive::run(live, archived, responder).await,
             Self::Status => status::run(live, responder),
@@ -73,7 +73,12 @@ pub(crate) fn dispatch(layer: &Arc<Shared>, method: &str, params: Option<&str>, 
         return list::run(layer, params, responder);
     }
     match read(method, params) {
-        Ok(Some((session, request))) => layer.tell(&session, Command::Request(request, responder)),
+        Ok(Some((session, request))) => {
+            if matches!(request, Request::Prompt(_)) {
+                responder.waits_for(InFlight::Turn(session.clone()));
+            }
+            layer.tell(&session, Command::Request(request, responder));
+        }
         Ok(None) => pass::run(layer, method, params, responder),
         Err(error) => responder.answer(Err(error)),
     }

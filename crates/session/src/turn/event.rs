@@ -37,6 +37,8 @@ pub(crate) enum Event {
         /// The result, or the error.
         answer: Answer,
     },
+    /// The agent did not take the prompt: it has forgotten the session, and has to open it again.
+    Forgotten,
     /// The agent process ended.
     AgentGone(Error),
     /// A client cancelled: the turn, and every prompt that waits.

@@ -100,6 +100,14 @@ impl Machine {
                 }
             }
             Event::Answered { turn, answer } => self.answered(turn, answer, &mut effects),
+            Event::Forgotten => match self.phase {
+                Phase::Running { ticket, is_cancelled: true } => self.end_cancelled(ticket, &mut effects),
+                Phase::Running { ticket, is_cancelled: false } => {
+                    self.phase = Phase::Opening(ticket);
+                    effects.push(Effect::OpenAgent);
+                }
+                Phase::Idle | Phase::Opening(_) => {}
+            },
             Event::AgentGone(error) => match self.phase {
                 Phase::Running { ticket, is_cancelled: true } => self.end_cancelled(ticket, &mut effects),
                 Phase::Running { ticket, is_cancelled: false } => {
@@ -147,6 +155,7 @@ impl Machine {
                 let is_idle = !self.is_in_turn();
                 effects.extend(self.handle(Event::Cancelled));
                 if is_idle {
+                    self.cancel_asks(|_| true, &mut effects);
                     effects.push(Effect::Close);
                 }
             }

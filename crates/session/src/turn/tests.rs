@@ -34,6 +34,7 @@ fn event_of(text: &str) -> Event {
             },
         },
         "fail" => Event::Answered { turn: turn(), answer: Answer::Failed(Error::Cancelled) },
+        "forgotten" => Event::Forgotten,
         "gone" => Event::AgentGone(Error::Cancelled),
         "cancel" => Event::Cancelled,
         "take-back" => Event::TakenBack(Ticket(number())),
@@ -258,6 +259,26 @@ fn an_agent_that_dies_fails_the_turn_and_its_questions() {
         gone -> cancel-ask 1, end 1 failed, answer 1 failed
         ",
     );
+}
+
+#[test]
+fn an_agent_that_forgot_the_session_opens_it_again_and_gets_the_prompt() {
+    check(
+        WhileBusy::Queue,
+        r#"
+        prompt 1 -> begin 1 for 1, open
+        ready -> send 1 for 1
+        forgotten -> open
+        ready -> send 1 for 1
+        stop 1 end_turn -> end 1 end_turn, answer 1 {"stopReason":"end_turn","usage":7}
+        forgotten ->
+        "#,
+    );
+}
+
+#[test]
+fn questions_outside_of_turns_are_cancelled_when_the_session_is_closed() {
+    check(WhileBusy::Queue, "permission 1 ->\nservice 2 ->\nclose -> send-cancel, cancel-ask 1, cancel-ask 2, close");
 }
 
 #[test]
