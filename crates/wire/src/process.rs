@@ -23,6 +23,9 @@ use crate::ProcessError;
 use crate::stderr::Tail;
 use crate::watchdog::Watchdog;
 
+/// Looks whether a process has ended, without reaping it.
+const LOOK: WaitIdOptions = WaitIdOptions::EXITED.union(WaitIdOptions::NOHANG).union(WaitIdOptions::NOWAIT);
+
 /// So long a program may take to exit once its stdin is closed.
 const AFTER_INPUT_ENDS: Duration = Duration::from_millis(500);
 
@@ -105,6 +108,13 @@ impl Process {
     /// The process id, which is also the number of its group.
     pub fn id(&self) -> u32 {
         self.id
+    }
+
+    /// Whether the program has exited, as the system knows it at this moment.
+    pub fn has_ended(&self) -> bool {
+        let id = i32::try_from(self.id).ok().and_then(Pid::from_raw);
+        // One that is not ours any more was reaped.
+        id.is_none_or(|id| !matches!(waitid(WaitId::Pid(id), LOOK), Ok(None)))
     }
 
     /// The last lines that were written to stderr: at most 20 lines and 4 KiB. What is not UTF-8 becomes U+FFFD.
@@ -198,8 +208,7 @@ impl Attendant {
 /// `None` if that process is not ours.
 pub(crate) async fn exit_of(id: Pid, exits: &mut Signal) -> Option<ExitStatus> {
     loop {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        if let Some(exit) = waitid(WaitId::Pid(id), options).ok()? {
+        if let Some(exit) = waitid(WaitId::Pid(id), LOOK).ok()? {
             // As `wait` would give it: the code in the second byte, or the signal in the first.
             let code = exit.exit_status().map(|code| (code & 0xff) << 8);
             return code.or(exit.terminating_signal()).map(ExitStatus::from_raw);

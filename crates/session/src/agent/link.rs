@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use futures::FutureExt;
 use rejoin_transcript::json::{Members, Object};
 use rejoin_transcript::{AgentInfo, Json};
 use rejoin_wire::{
@@ -330,7 +329,7 @@ impl Link {
 
     /// Whether it makes sense to ask it for anything.
     pub(crate) fn is_usable(&self) -> bool {
-        !self.is_gone() && !self.is_ending.load(Ordering::Relaxed) && self.process.wait().now_or_never().is_none()
+        !self.is_gone() && !self.is_ending.load(Ordering::Relaxed) && !self.process.has_ended()
     }
 
     /// Whether it ever answered a prompt: it did its work before it was gone.

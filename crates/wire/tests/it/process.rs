@@ -216,3 +216,14 @@ fn descriptors(proc: &Path) -> Vec<(u32, PathBuf)> {
     open.sort_unstable();
     open
 }
+
+#[tokio::test]
+async fn a_program_has_ended_when_it_has_exited_and_not_before() {
+    let (process, stdin, _stdout) = Process::start(&shell("read line")).unwrap();
+    assert!(!process.has_ended());
+    drop(stdin);
+    process.wait().await;
+    assert!(process.has_ended());
+    process.end().await;
+    assert!(process.has_ended());
+}
