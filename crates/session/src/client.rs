@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use futures::future::join_all;
 use rejoin_transcript::SessionId;
@@ -15,6 +15,7 @@ use crate::agent::Link;
 use crate::capabilities::{ClientProfile, Shows};
 use crate::feed::{Feed, Source};
 use crate::live::{Command, Mailbox};
+use crate::lock::lock;
 use crate::turn::AskId;
 
 /// What to do with a client's answer to a request of ours.
@@ -250,8 +251,4 @@ impl Drop for Responder {
 /// The line that takes back the request `id`.
 pub(crate) fn taken_back(id: &RequestId) -> String {
     notification_line("$/cancel_request", &format!("{{\"requestId\":{}}}", id.as_json()))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

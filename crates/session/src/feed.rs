@@ -4,7 +4,7 @@
 //! again from the store when their turn comes, since everything that is pushed as an entry is stored already.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures::{StreamExt, TryStreamExt, pin_mut};
 use rejoin_store::{ReplayPlace, SessionStore, StoreError, entries, replay_pages};
@@ -15,6 +15,7 @@ use tokio::sync::{Notify, watch};
 use crate::Error;
 use crate::capabilities::Shows;
 use crate::client::ClientReply;
+use crate::lock::lock;
 use crate::shown::{shown, update_line};
 
 /// How many bytes of live updates wait for a client before they are left in the store.
@@ -136,7 +137,7 @@ impl Feed {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.queue)
     }
 }
 

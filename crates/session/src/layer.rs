@@ -1,7 +1,7 @@
 //! The session layer: all sessions of this process, and the clients that come and go.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rejoin_store::{Owner, SessionStore, now};
@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, watch};
 use crate::agent::{AgentCommand, Agents, Restore};
 use crate::client::Client;
 use crate::live::{Command, Live, Mailbox};
+use crate::lock::lock;
 use crate::serve::serve;
 use crate::turn::WhileBusy;
 
@@ -216,6 +217,6 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Mailbox>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.sessions)
     }
 }

@@ -12,6 +12,7 @@ mod error;
 mod feed;
 mod layer;
 mod live;
+mod lock;
 mod mcp_servers;
 mod methods;
 mod params;

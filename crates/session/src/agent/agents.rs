@@ -1,7 +1,7 @@
 //! The agent's processes: started when needed, shared by all sessions of clients that can do the same.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -16,6 +16,7 @@ use super::strangers::{Stranger, keep_strangers};
 use crate::Error;
 use crate::capabilities::ClientProfile;
 use crate::client::Client;
+use crate::lock::lock;
 
 /// How long to wait before the next start, by how often it failed in a row.
 const BACK_OFF: [Duration; 5] =
@@ -126,8 +127,4 @@ async fn stop_when_idle(link: Weak<Link>, limit: Duration) {
         }
         tokio::time::sleep(left).await;
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,31 +4,27 @@
 //! the session it is for. An answer is handed on like any other message, so what was said before it arrives before it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use rejoin_transcript::json::{Members, Object};
 use rejoin_transcript::{AgentInfo, Json};
 use rejoin_wire::{
-    Command, Connection, Incoming, InvalidUtf8, Options, Outcome, Process, RawValue, Received, RequestId, RpcError,
-    Tap, notification_line, response_line,
+    Command, Connection, InvalidUtf8, Options, Process, RawValue, RequestId, RpcError, Tap, notification_line,
+    response_line,
 };
-use tokio::process::ChildStdout;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use super::routes::{AgentEvent, Destination, Events, Restored, Routes, SESSION_ROOM};
+use super::routes::{AgentEvent, Events, Restored, Routes, SESSION_ROOM};
 use super::strangers::Stranger;
 use crate::Error;
 use crate::capabilities::{AgentCapabilities, PROTOCOL_VERSION};
 use crate::client::Client;
-use crate::policy::AgentUpdate;
+use crate::lock::lock;
 
 /// How many bytes of updates are taken in before they are recorded.
-const ROOM: u32 = 4 * 1024 * 1024;
-
-/// How long the output of a process that has ended is read on.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+pub(super) const ROOM: u32 = 4 * 1024 * 1024;
 
 /// How an agent is started.
 #[derive(Debug, Clone)]
@@ -45,15 +41,15 @@ impl AgentCommand {
         &self.command.program
     }
 
-    fn failed(&self, what: impl Into<String>, stderr: String) -> Error {
+    pub(super) fn failed(&self, what: impl Into<String>, stderr: String) -> Error {
         Error::AgentFailed { agent: self.program().to_owned(), what: what.into(), stderr }
     }
 }
 
-type Answer<T> = oneshot::Sender<Result<T, Error>>;
+pub(super) type Answer<T> = oneshot::Sender<Result<T, Error>>;
 
 /// What to do with the answer to a request of ours.
-enum Reply {
+pub(super) enum Reply {
     /// Give it to whoever waits.
     Caller(Answer<Box<RawValue>>),
     /// The same, and its `sessionId` is the session of `events`.
@@ -66,25 +62,25 @@ enum Reply {
 
 /// A connection to an agent process.
 pub(crate) struct Link {
-    command: AgentCommand,
-    connection: Connection<Reply>,
-    process: Process,
+    pub(super) command: AgentCommand,
+    pub(super) connection: Connection<Reply>,
+    pub(super) process: Process,
     /// Lines on their way to the agent. It never fills up, so that nobody waits for an agent that does not read; what is
     /// in it came from clients, which wait for answers.
     outbox: mpsc::UnboundedSender<String>,
-    routes: Mutex<Routes>,
+    pub(super) routes: Mutex<Routes>,
     told: Mutex<Told>,
-    gone: watch::Sender<Option<Error>>,
+    pub(super) gone: watch::Sender<Option<Error>>,
     /// Whether it ever answered a prompt.
-    has_answered: AtomicBool,
+    pub(super) has_answered: AtomicBool,
     /// Whether it is being ended.
     is_ending: AtomicBool,
     /// The client for which it was started: what concerns no session goes there.
-    home: Weak<Client>,
+    pub(super) home: Weak<Client>,
     /// Where updates go of sessions that nobody knows.
-    strangers: mpsc::Sender<Stranger>,
+    pub(super) strangers: mpsc::Sender<Stranger>,
     /// For the bytes of updates that are not recorded yet; the agent has to wait for it.
-    room: Arc<Semaphore>,
+    pub(super) room: Arc<Semaphore>,
 }
 
 /// What an agent process is started for.
@@ -388,161 +384,8 @@ impl Link {
         told.unwrap_or_else(|| self.command.failed("is not there any more", self.process.stderr_tail()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Routes> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Routes> {
         lock(&self.routes)
-    }
-}
-
-/// The reading side.
-impl Link {
-    async fn run(self: Arc<Self>, mut incoming: Incoming<ChildStdout, Reply>) {
-        let (mut abandoned, mut end) = (Vec::new(), None);
-        while let Some(received) = self.next(&mut incoming, &mut end).await {
-            self.lock().last_used = Instant::now();
-            match received {
-                Received::Notification { method, params } => self.notified(method, params).await,
-                Received::Request { id, method, params } => self.asked(id, method, params).await,
-                Received::Response { tag, outcome } => self.answered(tag, outcome).await,
-                Received::Abandoned { tag } => abandoned.push(tag),
-                Received::Unreadable { error, .. } => {
-                    tracing::warn!(agent = self.program(), %error, "a line of the agent is no message, and was skipped");
-                }
-            }
-        }
-        let error = self.fate().await;
-        self.gone.send_replace(Some(error.clone()));
-        // What was asked while the process ended, or while something that it left behind held its output open.
-        abandoned.extend(self.connection.abandon());
-        self.tell_gone(abandoned, &error).await;
-    }
-
-    /// What the agent says next; nothing at the end of its output, or soon after that of its process: what the process
-    /// left behind may hold the output open.
-    async fn next(
-        &self,
-        incoming: &mut Incoming<ChildStdout, Reply>,
-        end: &mut Option<Instant>,
-    ) -> Option<Received<Reply>> {
-        if end.is_none() {
-            tokio::select! {
-                biased;
-                received = incoming.next() => return received,
-                _ = self.process.wait() => *end = Some(Instant::now() + LAST_WORDS),
-            }
-        }
-        tokio::time::timeout_at((*end)?, incoming.next()).await.ok().flatten()
-    }
-
-    async fn notified(&self, method: String, params: Option<Box<RawValue>>) {
-        let params = params.unwrap_or_else(empty_object);
-        if method == "$/cancel_request" {
-            let id = Members::read(params.get()).and_then(|members| RequestId::parse(members.get("requestId")?));
-            let Some(id) = id else { return };
-            let session = self.lock().settle(&id);
-            match (session, self.home.upgrade()) {
-                (Some(session), _) => self.hand_on(&session, AgentEvent::TookBack { id }).await,
-                (None, Some(home)) => home.withdraw(&id),
-                (None, None) => {}
-            }
-            return;
-        }
-        if method == "session/update" {
-            let Some((session, mut update)) = AgentUpdate::read(params.get()) else {
-                return tracing::warn!(agent = self.program(), "an update that is not one was dropped");
-            };
-            let bytes = u32::try_from(params.get().len()).unwrap_or(ROOM).min(ROOM);
-            // Never closed; and a message that is bigger than all room takes all of it.
-            update.room = Arc::clone(&self.room).acquire_many_owned(bytes).await.ok();
-            return self.hand_on(&session, AgentEvent::Update(update)).await;
-        }
-        match (session_of(&params), self.home.upgrade()) {
-            (Some(session), _) => self.hand_on(&session, AgentEvent::Told { method, params }).await,
-            (None, Some(home)) => home.tell(&method, params.get()),
-            (None, None) => {}
-        }
-    }
-
-    async fn asked(self: &Arc<Self>, id: RequestId, method: String, params: Option<Box<RawValue>>) {
-        let params = params.unwrap_or_else(empty_object);
-        match (session_of(&params), self.home.upgrade()) {
-            (Some(session), _) => {
-                self.lock().note_asked(id.clone(), session.clone());
-                self.hand_on(&session, AgentEvent::Asked { id, method, params }).await;
-            }
-            (None, Some(home)) => home.ask_for_link(self, id, &method, params.get()),
-            (None, None) => self.respond(&id, Err(&RpcError::new(RpcError::INTERNAL, "no client is there to ask"))),
-        }
-    }
-
-    async fn answered(&self, reply: Reply, outcome: Outcome) {
-        let outcome_of = |outcome: Outcome| outcome.map_err(Error::Agent);
-        // Whoever does not wait any more does not need an answer either.
-        match reply {
-            Reply::Caller(caller) => drop(caller.send(outcome_of(outcome))),
-            Reply::Opener { events, caller } => {
-                let id = outcome.as_ref().ok().and_then(|result| session_of(result));
-                let Some(held) = id.map_or(Some(Vec::new()), |id| self.lock().go_live(&id, events.clone())) else {
-                    let error = self.command.failed("gave the id of a running session to another", String::new());
-                    return drop(caller.send(Err(error)));
-                };
-                drop(caller.send(outcome_of(outcome)));
-                for event in held {
-                    let _ = events.send(event).await;
-                }
-            }
-            Reply::Passed { events, ticket } => {
-                let _ = events.send(AgentEvent::Passed { ticket, outcome }).await;
-            }
-            Reply::Turn { events, turn } => {
-                self.has_answered.store(true, Ordering::Relaxed);
-                let _ = events.send(AgentEvent::Answered { turn, outcome }).await;
-            }
-        }
-    }
-
-    async fn hand_on(&self, session: &str, event: AgentEvent) {
-        let destination = self.lock().destination(session, event);
-        let undelivered = match destination {
-            Destination::Taken => return,
-            Destination::Session(events, event) => events.send(event).await.err().map(|error| error.0),
-            Destination::Nobody(event) => Some(event),
-        };
-        match undelivered {
-            Some(AgentEvent::Asked { id, .. }) => {
-                let error = RpcError::new(RpcError::INVALID_PARAMS, "`sessionId` names no session that is open");
-                self.respond(&id, Err(&error));
-            }
-            Some(AgentEvent::Update(update)) if !self.lock().was_left(session) => {
-                let stranger = Stranger { agent: self.info(), session: session.to_owned(), update };
-                if self.strangers.try_send(stranger).is_err() {
-                    tracing::warn!(agent = self.program(), "an update of a session that nobody knows was dropped");
-                }
-            }
-            Some(_) | None => {}
-        }
-    }
-
-    /// Why the output has ended. The process mostly has too, and otherwise is of no use any more.
-    async fn fate(&self) -> Error {
-        let status = tokio::time::timeout(Duration::from_secs(1), self.process.wait()).await.ok().flatten();
-        self.process.end().await;
-        let what = status.map_or("closed its output".to_owned(), |status| format!("ended with {status}"));
-        self.command.failed(what, self.process.stderr_tail())
-    }
-
-    /// Tells everyone that the agent is gone.
-    async fn tell_gone(&self, abandoned: Vec<Reply>, error: &Error) {
-        for reply in abandoned {
-            match reply {
-                Reply::Caller(caller) | Reply::Opener { caller, .. } => drop(caller.send(Err(error.clone()))),
-                // The session is told below.
-                Reply::Passed { .. } | Reply::Turn { .. } => {}
-            }
-        }
-        let sessions = self.lock().take_all();
-        for events in sessions {
-            let _ = events.send(AgentEvent::Gone(error.clone())).await;
-        }
     }
 }
 
@@ -585,16 +428,4 @@ async fn forward(connection: Connection<Reply>, mut lines: mpsc::UnboundedReceiv
             return;
         }
     }
-}
-
-fn session_of(params: &RawValue) -> Option<String> {
-    Some(Members::read(params.get())?.get_string("sessionId")?.into_owned())
-}
-
-fn empty_object() -> Box<RawValue> {
-    serde_json::value::to_raw_value(&serde_json::Map::new()).unwrap_or_default()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

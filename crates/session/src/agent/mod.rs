@@ -3,6 +3,7 @@
 mod agents;
 mod briefing;
 mod link;
+mod reading;
 mod restore;
 mod routes;
 mod strangers;

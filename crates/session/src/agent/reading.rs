@@ -1,0 +1,180 @@
+//! The reading side of a link: each message to whom it is for, in the order in which they came.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rejoin_transcript::json::Members;
+use rejoin_wire::{Incoming, Outcome, RawValue, Received, RequestId, RpcError};
+use tokio::process::ChildStdout;
+use tokio::time::Instant;
+
+use super::link::{Link, ROOM, Reply};
+use super::routes::{AgentEvent, Destination};
+use super::strangers::Stranger;
+use crate::Error;
+use crate::policy::AgentUpdate;
+
+/// How long the output of a process that has ended is read on.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
+impl Link {
+    /// Reads until the agent is gone, and tells everyone.
+    pub(super) async fn run(self: Arc<Self>, mut incoming: Incoming<ChildStdout, Reply>) {
+        let (mut abandoned, mut end) = (Vec::new(), None);
+        while let Some(received) = self.next(&mut incoming, &mut end).await {
+            self.lock().last_used = Instant::now();
+            match received {
+                Received::Notification { method, params } => self.notified(method, params).await,
+                Received::Request { id, method, params } => self.asked(id, method, params).await,
+                Received::Response { tag, outcome } => self.answered(tag, outcome).await,
+                Received::Abandoned { tag } => abandoned.push(tag),
+                Received::Unreadable { error, .. } => {
+                    tracing::warn!(agent = self.program(), %error, "a line of the agent is no message, and was skipped");
+                }
+            }
+        }
+        let error = self.fate().await;
+        self.gone.send_replace(Some(error.clone()));
+        // What was asked while the process ended, or while something that it left behind held its output open.
+        abandoned.extend(self.connection.abandon());
+        self.tell_gone(abandoned, &error).await;
+    }
+
+    /// What the agent says next; nothing at the end of its output, or soon after that of its process: what the process
+    /// left behind may hold the output open.
+    async fn next(
+        &self,
+        incoming: &mut Incoming<ChildStdout, Reply>,
+        end: &mut Option<Instant>,
+    ) -> Option<Received<Reply>> {
+        if end.is_none() {
+            tokio::select! {
+                biased;
+                received = incoming.next() => return received,
+                _ = self.process.wait() => *end = Some(Instant::now() + LAST_WORDS),
+            }
+        }
+        tokio::time::timeout_at((*end)?, incoming.next()).await.ok().flatten()
+    }
+
+    async fn notified(&self, method: String, params: Option<Box<RawValue>>) {
+        let params = params.unwrap_or_else(empty_object);
+        if method == "$/cancel_request" {
+            let id = Members::read(params.get()).and_then(|members| RequestId::parse(members.get("requestId")?));
+            let Some(id) = id else { return };
+            let session = self.lock().settle(&id);
+            match (session, self.home.upgrade()) {
+                (Some(session), _) => self.hand_on(&session, AgentEvent::TookBack { id }).await,
+                (None, Some(home)) => home.withdraw(&id),
+                (None, None) => {}
+            }
+            return;
+        }
+        if method == "session/update" {
+            let Some((session, mut update)) = AgentUpdate::read(params.get()) else {
+                return tracing::warn!(agent = self.program(), "an update that is not one was dropped");
+            };
+            let bytes = u32::try_from(params.get().len()).unwrap_or(ROOM).min(ROOM);
+            // Never closed; and a message that is bigger than all room takes all of it.
+            update.room = Arc::clone(&self.room).acquire_many_owned(bytes).await.ok();
+            return self.hand_on(&session, AgentEvent::Update(update)).await;
+        }
+        match (session_of(&params), self.home.upgrade()) {
+            (Some(session), _) => self.hand_on(&session, AgentEvent::Told { method, params }).await,
+            (None, Some(home)) => home.tell(&method, params.get()),
+            (None, None) => {}
+        }
+    }
+
+    async fn asked(self: &Arc<Self>, id: RequestId, method: String, params: Option<Box<RawValue>>) {
+        let params = params.unwrap_or_else(empty_object);
+        match (session_of(&params), self.home.upgrade()) {
+            (Some(session), _) => {
+                self.lock().note_asked(id.clone(), session.clone());
+                self.hand_on(&session, AgentEvent::Asked { id, method, params }).await;
+            }
+            (None, Some(home)) => home.ask_for_link(self, id, &method, params.get()),
+            (None, None) => self.respond(&id, Err(&RpcError::new(RpcError::INTERNAL, "no client is there to ask"))),
+        }
+    }
+
+    async fn answered(&self, reply: Reply, outcome: Outcome) {
+        let outcome_of = |outcome: Outcome| outcome.map_err(Error::Agent);
+        // Whoever does not wait any more does not need an answer either.
+        match reply {
+            Reply::Caller(caller) => drop(caller.send(outcome_of(outcome))),
+            Reply::Opener { events, caller } => {
+                let id = outcome.as_ref().ok().and_then(|result| session_of(result));
+                let Some(held) = id.map_or(Some(Vec::new()), |id| self.lock().go_live(&id, events.clone())) else {
+                    let error = self.command.failed("gave the id of a running session to another", String::new());
+                    return drop(caller.send(Err(error)));
+                };
+                drop(caller.send(outcome_of(outcome)));
+                for event in held {
+                    let _ = events.send(event).await;
+                }
+            }
+            Reply::Passed { events, ticket } => {
+                let _ = events.send(AgentEvent::Passed { ticket, outcome }).await;
+            }
+            Reply::Turn { events, turn } => {
+                self.has_answered.store(true, Ordering::Relaxed);
+                let _ = events.send(AgentEvent::Answered { turn, outcome }).await;
+            }
+        }
+    }
+
+    async fn hand_on(&self, session: &str, event: AgentEvent) {
+        let destination = self.lock().destination(session, event);
+        let undelivered = match destination {
+            Destination::Taken => return,
+            Destination::Session(events, event) => events.send(event).await.err().map(|error| error.0),
+            Destination::Nobody(event) => Some(event),
+        };
+        match undelivered {
+            Some(AgentEvent::Asked { id, .. }) => {
+                let error = RpcError::new(RpcError::INVALID_PARAMS, "`sessionId` names no session that is open");
+                self.respond(&id, Err(&error));
+            }
+            Some(AgentEvent::Update(update)) if !self.lock().was_left(session) => {
+                let stranger = Stranger { agent: self.info(), session: session.to_owned(), update };
+                if self.strangers.try_send(stranger).is_err() {
+                    tracing::warn!(agent = self.program(), "an update of a session that nobody knows was dropped");
+                }
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    /// Why the output has ended. The process mostly has too, and otherwise is of no use any more.
+    async fn fate(&self) -> Error {
+        let status = tokio::time::timeout(Duration::from_secs(1), self.process.wait()).await.ok().flatten();
+        self.process.end().await;
+        let what = status.map_or("closed its output".to_owned(), |status| format!("ended with {status}"));
+        self.command.failed(what, self.process.stderr_tail())
+    }
+
+    /// Tells everyone that the agent is gone.
+    async fn tell_gone(&self, abandoned: Vec<Reply>, error: &Error) {
+        for reply in abandoned {
+            match reply {
+                Reply::Caller(caller) | Reply::Opener { caller, .. } => drop(caller.send(Err(error.clone()))),
+                // The session is told below.
+                Reply::Passed { .. } | Reply::Turn { .. } => {}
+            }
+        }
+        let sessions = self.lock().take_all();
+        for events in sessions {
+            let _ = events.send(AgentEvent::Gone(error.clone())).await;
+        }
+    }
+}
+
+fn session_of(params: &RawValue) -> Option<String> {
+    Some(Members::read(params.get())?.get_string("sessionId")?.into_owned())
+}
+
+fn empty_object() -> Box<RawValue> {
+    serde_json::value::to_raw_value(&serde_json::Map::new()).unwrap_or_default()
+}
