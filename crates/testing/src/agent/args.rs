@@ -1,0 +1,81 @@
+//! The command line of the scripted agent.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+/// What the agent can do, and what it does wrong.
+#[derive(Debug, Default)]
+pub struct Args {
+    abilities: Vec<String>,
+    faults: Vec<String>,
+    dies_on: Vec<String>,
+    deaf_to: Vec<String>,
+    /// Where its sessions are kept; without it they end with the process.
+    pub(super) state: Option<PathBuf>,
+}
+
+impl Args {
+    /// Reads pairs of an option and its value:
+    ///
+    /// - `--can ABILITY`: `load`, `resume`, `fork`, `close`, `delete`, `dirs`, `http`, `sse`, `transcript`; `modes`,
+    ///   `models`, `options`, `booleans`; `commands`
+    /// - `--fault FAULT`: `ignore-cancel`, `echo` (sends the prompt back), `no-ids` (of messages), `early` (an update
+    ///   before the answer to `session/new`), `cancel-error` (answers a cancel with an error)
+    /// - `--dies-on METHOD`, `--deaf-to METHOD` (never answers it)
+    /// - `--state DIR`
+    pub fn read(words: impl IntoIterator<Item = String>) -> Self {
+        let (mut args, mut words) = (Self::default(), words.into_iter());
+        while let (Some(option), Some(value)) = (words.next(), words.next()) {
+            match option.as_str() {
+                "--can" => args.abilities.push(value),
+                "--fault" => args.faults.push(value),
+                "--dies-on" => args.dies_on.push(value),
+                "--deaf-to" => args.deaf_to.push(value),
+                "--state" => args.state = Some(value.into()),
+                other => panic!("the scripted agent has no option {other}"),
+            }
+        }
+        args
+    }
+
+    pub(super) fn can(&self, ability: &str) -> bool {
+        self.abilities.iter().any(|one| one == ability)
+    }
+
+    pub(super) fn has_fault(&self, fault: &str) -> bool {
+        self.faults.iter().any(|one| one == fault)
+    }
+
+    pub(super) fn dies_on(&self, method: &str) -> bool {
+        self.dies_on.iter().any(|one| one == method)
+    }
+
+    pub(super) fn is_deaf_to(&self, method: &str) -> bool {
+        self.deaf_to.iter().any(|one| one == method)
+    }
+
+    pub(super) fn initialize_result(&self) -> Value {
+        let names = [
+            ("resume", "resume"),
+            ("fork", "fork"),
+            ("close", "close"),
+            ("delete", "delete"),
+            ("dirs", "additionalDirectories"),
+        ];
+        let able = names.iter().filter(|(ability, _)| self.can(ability));
+        let session: Map<String, Value> = able.map(|(_, name)| ((*name).to_owned(), json!({}))).collect();
+        json!({
+            "protocolVersion": 1,
+            "agentCapabilities": {
+                "loadSession": self.can("load"),
+                "promptCapabilities": { "image": true, "audio": false, "embeddedContext": true },
+                "mcpCapabilities": { "http": self.can("http"), "sse": self.can("sse") },
+                "sessionCapabilities": session,
+                "_meta": { "rejoin": { "transcript": self.can("transcript") } },
+            },
+            "agentInfo": { "name": "scripted", "version": "1" },
+            "authMethods": [{ "id": "key", "name": "Key", "description": "A key" }],
+        })
+    }
+}

@@ -1,0 +1,166 @@
+//! A scripted ACP agent, for tests of whatever stands before it.
+//!
+//! What it can do is said on its command line, what it does in a turn by the prompt: each line is one [`Step`]. A prompt
+//! that is no script is answered with `You said: …`. Messages are raw, so it can also send what no schema has.
+
+mod args;
+mod session;
+mod step;
+mod turn;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rejoin_wire::{Connection, Options, Outcome, Received, RequestId, RpcError};
+use serde_json::{Value, json};
+use tokio::sync::{Mutex, oneshot};
+
+pub use args::Args;
+use session::Session;
+pub use step::Step;
+
+/// Runs the agent until its input ends.
+pub async fn run(args: Args) {
+    let (connection, mut incoming) = Connection::open(tokio::io::stdin(), tokio::io::stdout(), Options::default());
+    let agent = Arc::new(Agent { args, connection, sessions: Mutex::default() });
+    while let Some(received) = incoming.next().await {
+        match received {
+            Received::Request { id, method, params } => {
+                agent.die_if_told(&method);
+                let params = params.map_or(Value::Null, |params| serde_json::from_str(params.get()).unwrap());
+                if method == "session/prompt" {
+                    tokio::spawn(turn::run(Arc::clone(&agent), id, params));
+                } else {
+                    agent.request(&id, &method, &params).await;
+                }
+            }
+            Received::Notification { method, params } => {
+                let params = params.map_or(Value::Null, |params| serde_json::from_str(params.get()).unwrap());
+                agent.notified(&method, &params).await;
+            }
+            Received::Response { tag, outcome } => drop(tag.send(outcome)),
+            Received::Abandoned { .. } | Received::Unreadable { .. } => {}
+        }
+    }
+}
+
+/// The agent.
+struct Agent {
+    args: Args,
+    connection: Connection<oneshot::Sender<Outcome>>,
+    sessions: Mutex<HashMap<String, Arc<Session>>>,
+}
+
+type Answer = Result<Value, RpcError>;
+
+impl Agent {
+    async fn request(&self, id: &RequestId, method: &str, params: &Value) {
+        if self.args.is_deaf_to(method) {
+            return;
+        }
+        let answer = self.answer(method, params).await;
+        self.respond(id, answer.as_ref()).await;
+        let is_new = ["session/new", "session/load", "session/resume", "session/fork"].contains(&method);
+        if let (true, true, Ok(result)) = (is_new, self.args.can("commands"), &answer) {
+            let session = result["sessionId"].as_str().or(params["sessionId"].as_str()).unwrap();
+            let commands = json!([{ "name": "plan", "description": "Makes a plan" }]);
+            let update = json!({ "sessionUpdate": "available_commands_update", "availableCommands": commands });
+            self.update(session, &update.to_string()).await;
+        }
+    }
+
+    async fn answer(&self, method: &str, params: &Value) -> Answer {
+        match method {
+            "initialize" => Ok(self.args.initialize_result()),
+            "authenticate" | "logout" => Ok(json!({})),
+            "session/new" | "session/fork" => {
+                let session = Session::new(&self.args);
+                if self.args.has_fault("early") {
+                    let early = json!({ "type": "text", "text": "early" });
+                    let update = json!({ "sessionUpdate": "agent_message_chunk", "content": early });
+                    self.update(&session.id, &update.to_string()).await;
+                }
+                let setup = session.setup(&self.args);
+                let result = json!({ "sessionId": session.id }).as_object().unwrap().clone();
+                self.sessions.lock().await.insert(session.id.clone(), Arc::new(session));
+                Ok(Value::Object(result.into_iter().chain(setup).collect()))
+            }
+            "session/load" | "session/resume" => {
+                let id = params["sessionId"].as_str().unwrap_or_default();
+                let Some(session) = Session::read(&self.args, id) else { return Err(not_found(id)) };
+                if method == "session/load" {
+                    for update in session.history() {
+                        self.update(id, &update).await;
+                    }
+                }
+                let setup = session.setup(&self.args);
+                self.sessions.lock().await.insert(id.to_owned(), Arc::new(session));
+                Ok(Value::Object(setup))
+            }
+            "session/close" | "session/delete" => {
+                let id = params["sessionId"].as_str().unwrap_or_default();
+                let session = self.sessions.lock().await.remove(id);
+                if let Some(session) = session.filter(|_| method == "session/delete") {
+                    session.forget();
+                }
+                Ok(json!({}))
+            }
+            "session/set_mode" => self.set(params, "mode", params["modeId"].clone()).await.map(|_| json!({})),
+            "session/set_model" => self.set(params, "model", params["modelId"].clone()).await.map(|_| json!({})),
+            "session/set_config_option" => {
+                let option = params["configId"].as_str().unwrap_or_default();
+                let session = self.set(params, option, params["value"].clone()).await?;
+                Ok(json!({ "configOptions": session.options(&self.args) }))
+            }
+            // Whatever is asked beyond the protocol is told back.
+            _ if method.starts_with('_') => Ok(json!({ "method": method, "params": params })),
+            _ => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, format!("the agent has no method {method}"))),
+        }
+    }
+
+    async fn set(&self, params: &Value, name: &str, value: Value) -> Result<Arc<Session>, RpcError> {
+        let session = self.session(params).await?;
+        session.set(name, value);
+        Ok(session)
+    }
+
+    async fn notified(&self, method: &str, params: &Value) {
+        let Ok(session) = self.session(params).await else { return };
+        match method {
+            "session/cancel" if !self.args.has_fault("ignore-cancel") => session.cancel(),
+            "_go" => session.go_on(),
+            _ => {}
+        }
+    }
+
+    async fn session(&self, params: &Value) -> Result<Arc<Session>, RpcError> {
+        let id = params["sessionId"].as_str().unwrap_or_default();
+        self.sessions.lock().await.get(id).cloned().ok_or_else(|| not_found(id))
+    }
+
+    async fn update(&self, session: &str, update: &str) {
+        let params = format!("{{\"sessionId\":{},\"update\":{update}}}", json!(session));
+        let _ = self.connection.notify("session/update", &params).await;
+    }
+
+    async fn respond(&self, id: &RequestId, answer: Result<&Value, &RpcError>) {
+        let _ = self.connection.respond(id, answer.map(Value::to_string).as_deref().map_err(|error| *error)).await;
+    }
+
+    fn die_if_told(&self, method: &str) {
+        if self.args.dies_on(method) {
+            die(3, method);
+        }
+    }
+}
+
+/// Ends the process, and says so where agents say such things.
+#[expect(clippy::exit, clippy::print_stderr, reason = "to end badly is what this agent was told to do")]
+fn die(code: i32, why: &str) -> ! {
+    eprintln!("scripted agent: told to die at {why}");
+    std::process::exit(code);
+}
+
+fn not_found(id: &str) -> RpcError {
+    RpcError::new(-32002, format!("the agent has no session {id}"))
+}

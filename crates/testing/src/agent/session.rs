@@ -1,0 +1,142 @@
+//! A session of the scripted agent: what is set in it, whether it is cancelled, and what it remembers.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::{Map, Value, json};
+use tokio::sync::{Semaphore, watch};
+
+use super::Args;
+
+pub(super) struct Session {
+    pub(super) id: String,
+    file: Option<PathBuf>,
+    /// The mode, the model and the values of options, by name.
+    values: Mutex<Map<String, Value>>,
+    is_cancelled: watch::Sender<bool>,
+    /// How often it may pass a gate.
+    gate: Semaphore,
+}
+
+impl Session {
+    pub(super) fn new(args: &Args) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self::with_id(args, &format!("agent-{}-{number}", std::process::id()))
+    }
+
+    /// The session that an earlier process kept.
+    pub(super) fn read(args: &Args, id: &str) -> Option<Self> {
+        let session = Self::with_id(args, id);
+        session.file.as_ref().is_some_and(|file| file.exists()).then_some(session)
+    }
+
+    fn with_id(args: &Args, id: &str) -> Self {
+        let values = json!({ "mode": "ask", "model": "m1", "speed": "low", "verbose": false });
+        Self {
+            id: id.to_owned(),
+            file: args.state.as_ref().map(|folder| folder.join(id)),
+            values: Mutex::new(values.as_object().unwrap().clone()),
+            is_cancelled: watch::Sender::new(false),
+            gate: Semaphore::new(0),
+        }
+    }
+
+    /// Remembers an update.
+    pub(super) fn keep(&self, update: &str) {
+        if let Some(file) = &self.file {
+            let mut file = fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+            file.write_all(format!("{update}\n").as_bytes()).unwrap();
+        }
+    }
+
+    /// What it remembers.
+    pub(super) fn history(&self) -> Vec<String> {
+        let text = self.file.as_ref().map(|file| fs::read_to_string(file).unwrap()).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    pub(super) fn forget(&self) {
+        if let Some(file) = &self.file {
+            let _ = fs::remove_file(file);
+        }
+    }
+
+    pub(super) fn set(&self, name: &str, value: Value) {
+        self.values.lock().unwrap().insert(name.to_owned(), value);
+    }
+
+    fn value(&self, name: &str) -> Value {
+        self.values.lock().unwrap()[name].clone()
+    }
+
+    /// What a client is told when the session opens.
+    pub(super) fn setup(&self, args: &Args) -> Map<String, Value> {
+        let mut setup = Map::new();
+        if args.can("modes") {
+            let modes = json!([{ "id": "ask", "name": "Ask" }, { "id": "code", "name": "Code" }]);
+            setup.insert(
+                "modes".to_owned(),
+                json!({ "currentModeId": self.value("mode"), "availableModes": modes }),
+            );
+        }
+        if args.can("models") {
+            let models = json!([{ "modelId": "m1", "name": "One" }, { "modelId": "m2", "name": "Two" }]);
+            setup.insert(
+                "models".to_owned(),
+                json!({ "currentModelId": self.value("model"), "availableModels": models }),
+            );
+        }
+        if args.can("options") || args.can("booleans") {
+            setup.insert("configOptions".to_owned(), self.options(args));
+        }
+        setup
+    }
+
+    pub(super) fn options(&self, args: &Args) -> Value {
+        let select = |id: &str, category: Value, values: [&str; 2]| {
+            let values = values.map(|value| json!({ "value": value, "name": value }));
+            let current = self.value(id);
+            json!({ "id": id, "name": id, "category": category, "type": "select", "currentValue": current, "options": values })
+        };
+        let mut options = vec![select("speed", Value::Null, ["low", "high"])];
+        if args.can("options") {
+            options.push(select("mode", json!("mode"), ["ask", "code"]));
+            options.push(select("model", json!("model"), ["m1", "m2"]));
+        }
+        if args.can("booleans") {
+            let current = self.value("verbose");
+            options.push(json!({ "id": "verbose", "name": "verbose", "type": "boolean", "currentValue": current }));
+        }
+        Value::Array(options)
+    }
+
+    pub(super) fn begin_turn(&self) {
+        self.is_cancelled.send_replace(false);
+    }
+
+    pub(super) fn cancel(&self) {
+        self.is_cancelled.send_replace(true);
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        *self.is_cancelled.borrow()
+    }
+
+    /// Comes when the turn is cancelled.
+    pub(super) async fn cancelled(&self) {
+        let _ = self.is_cancelled.subscribe().wait_for(|is_cancelled| *is_cancelled).await;
+    }
+
+    pub(super) fn go_on(&self) {
+        self.gate.add_permits(1);
+    }
+
+    /// Comes when a client has sent `_go`.
+    pub(super) async fn gate(&self) {
+        self.gate.acquire().await.unwrap().forget();
+    }
+}

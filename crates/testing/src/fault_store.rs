@@ -1,0 +1,133 @@
+//! A store that fails when it is told to.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use rejoin_store::{
+    Cursor, Hit, Lease, ListFilter, MemoryStore, Owner, Page, Pruned, ReplayPage, ReplayPlace, Retention, Run,
+    SearchQuery, SessionStore, Stats, StoreError, VerifyReport,
+};
+use rejoin_transcript::{Entry, EntryNumber, Fact, Session, SessionId, Step, Timestamp};
+
+/// A store in memory whose appends can be made to fail, as if the disk were full.
+#[derive(Default)]
+pub struct FaultStore {
+    inner: MemoryStore,
+    is_full: AtomicBool,
+}
+
+impl FaultStore {
+    /// A store that works, for now.
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// From now on appends fail, or work again.
+    pub fn set_full(&self, is_full: bool) {
+        self.is_full.store(is_full, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl SessionStore for FaultStore {
+    async fn append(
+        &self,
+        lease: &Lease,
+        after: EntryNumber,
+        steps: Vec<Step>,
+        facts: Vec<Fact>,
+    ) -> Result<EntryNumber, StoreError> {
+        if self.is_full.load(Ordering::SeqCst) {
+            return Err(full());
+        }
+        self.inner.append(lease, after, steps, facts).await
+    }
+
+    async fn create(&self, session: Session) -> Result<(), StoreError> {
+        self.inner.create(session).await
+    }
+
+    async fn session(&self, session: &SessionId) -> Result<Session, StoreError> {
+        self.inner.session(session).await
+    }
+
+    async fn head(&self, session: &SessionId) -> Result<EntryNumber, StoreError> {
+        self.inner.head(session).await
+    }
+
+    async fn resolve(&self, owner: &str, prefix: &str) -> Result<SessionId, StoreError> {
+        self.inner.resolve(owner, prefix).await
+    }
+
+    async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError> {
+        self.inner.acquire(session, owner).await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.inner.renew(lease).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.inner.release(lease).await
+    }
+
+    async fn tell(&self, session: &SessionId, facts: Vec<Fact>) -> Result<(), StoreError> {
+        self.inner.tell(session, facts).await
+    }
+
+    async fn flush(&self) -> Result<(), StoreError> {
+        self.inner.flush().await
+    }
+
+    async fn read(&self, session: &SessionId, after: EntryNumber) -> Result<Vec<Entry>, StoreError> {
+        self.inner.read(session, after).await
+    }
+
+    async fn replay(&self, session: &SessionId, place: ReplayPlace) -> Result<ReplayPage, StoreError> {
+        self.inner.replay(session, place).await
+    }
+
+    async fn list(&self, filter: &ListFilter, cursor: Option<&Cursor>, limit: u32) -> Result<Page, StoreError> {
+        self.inner.list(filter, cursor, limit).await
+    }
+
+    async fn fork(
+        &self,
+        source: &SessionId,
+        at: EntryNumber,
+        fork: SessionId,
+        now: Timestamp,
+        facts: Vec<Fact>,
+    ) -> Result<Session, StoreError> {
+        self.inner.fork(source, at, fork, now, facts).await
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
+        self.inner.delete(session).await
+    }
+
+    async fn search(&self, query: &SearchQuery) -> Result<Vec<Hit>, StoreError> {
+        self.inner.search(query).await
+    }
+
+    async fn stats(&self) -> Result<Stats, StoreError> {
+        self.inner.stats().await
+    }
+
+    async fn verify(&self) -> Result<VerifyReport, StoreError> {
+        self.inner.verify().await
+    }
+
+    async fn prune(&self, retention: &Retention, now: Timestamp, run: Run) -> Result<Vec<Pruned>, StoreError> {
+        self.inner.prune(retention, now, run).await
+    }
+
+    async fn remove_empty(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.inner.remove_empty(before).await
+    }
+}
+
+fn full() -> StoreError {
+    StoreError::Full { path: "memory".into() }
+}
