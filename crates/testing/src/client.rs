@@ -220,9 +220,12 @@ impl TestClient {
         find(&self.events.borrow()).unwrap()
     }
 
-    /// Waits until an update of a session holds `text`.
+    /// Waits until the agent has said `text` in a session.
     pub async fn until_said(&self, session: &str, text: &str) {
-        let holds = |update: &Value| update["content"]["text"].as_str().is_some_and(|said| said.contains(text));
+        let holds = |update: &Value| {
+            let said = update["content"]["text"].as_str().unwrap_or_default();
+            update["sessionUpdate"] == "agent_message_chunk" && said.contains(text)
+        };
         let find = |events: &[Event]| updates_in(events, session).iter().any(holds).then_some(());
         self.until(&format!("{text:?}"), find).await;
     }

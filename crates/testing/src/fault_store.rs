@@ -10,17 +10,25 @@ use rejoin_store::{
 };
 use rejoin_transcript::{Entry, EntryNumber, Fact, Session, SessionId, Step, Timestamp};
 
-/// A store in memory whose appends can be made to fail, as if the disk were full.
-#[derive(Default)]
+use crate::sessions::owner;
+
+/// A store around another whose appends can be made to fail, as if the disk were full.
 pub struct FaultStore {
-    inner: MemoryStore,
+    inner: Arc<dyn SessionStore>,
     is_full: AtomicBool,
+    /// On whose behalf leases are taken; by default on that of whoever asks.
+    owner: Option<Owner>,
 }
 
 impl FaultStore {
-    /// A store that works, for now.
+    /// A store in memory that works, for now.
     pub fn new() -> Arc<Self> {
-        Arc::default()
+        Arc::new(Self { inner: Arc::new(MemoryStore::default()), is_full: AtomicBool::new(false), owner: None })
+    }
+
+    /// What a process on another host sees of `store`.
+    pub fn elsewhere(store: Arc<dyn SessionStore>, host: &str) -> Arc<Self> {
+        Arc::new(Self { inner: store, is_full: AtomicBool::new(false), owner: Some(owner(host)) })
     }
 
     /// From now on appends fail, or work again.
@@ -61,7 +69,7 @@ impl SessionStore for FaultStore {
     }
 
     async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError> {
-        self.inner.acquire(session, owner).await
+        self.inner.acquire(session, self.owner.as_ref().unwrap_or(owner)).await
     }
 
     async fn renew(&self, lease: &Lease) -> Result<(), StoreError> {

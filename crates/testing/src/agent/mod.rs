@@ -11,7 +11,7 @@ mod turn;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rejoin_wire::{Connection, Options, Outcome, Received, RequestId, RpcError};
+use rejoin_wire::{Connection, Options, Outcome, RawValue, Received, RequestId, RpcError};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, oneshot};
 
@@ -27,7 +27,7 @@ pub async fn run(args: Args) {
         match received {
             Received::Request { id, method, params } => {
                 agent.die_if_told(&method);
-                let params = params.map_or(Value::Null, |params| serde_json::from_str(params.get()).unwrap());
+                let params = read(params);
                 if method == "session/prompt" {
                     tokio::spawn(turn::run(Arc::clone(&agent), id, params));
                 } else {
@@ -35,7 +35,7 @@ pub async fn run(args: Args) {
                 }
             }
             Received::Notification { method, params } => {
-                let params = params.map_or(Value::Null, |params| serde_json::from_str(params.get()).unwrap());
+                let params = read(params);
                 agent.notified(&method, &params).await;
             }
             Received::Response { tag, outcome } => drop(tag.send(outcome)),
@@ -62,7 +62,7 @@ impl Agent {
         self.respond(id, answer.as_ref()).await;
         let is_new = ["session/new", "session/load", "session/resume", "session/fork"].contains(&method);
         if let (true, true, Ok(result)) = (is_new, self.args.can("commands"), &answer) {
-            let session = result["sessionId"].as_str().or(params["sessionId"].as_str()).unwrap();
+            let session = result["sessionId"].as_str().or(params["sessionId"].as_str()).unwrap_or_default();
             let commands = json!([{ "name": "plan", "description": "Makes a plan" }]);
             let update = json!({ "sessionUpdate": "available_commands_update", "availableCommands": commands });
             self.update(session, &update.to_string()).await;
@@ -159,6 +159,11 @@ impl Agent {
 fn die(code: i32, why: &str) -> ! {
     eprintln!("scripted agent: told to die at {why}");
     std::process::exit(code);
+}
+
+/// What can be read of `params`.
+fn read(params: Option<Box<RawValue>>) -> Value {
+    params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
 }
 
 fn not_found(id: &str) -> RpcError {

@@ -143,7 +143,10 @@ impl Turn {
             Step::Stop(reason) => self.stop = reason,
             Step::Late(text) => self.late.push(text),
             Step::Fail(code, text) => return Err(End::Failed(RpcError::new(code, text))),
-            Step::Crash(code) => die(code, "crash"),
+            Step::Crash(code) => {
+                self.agent.connection.finish().await;
+                die(code, "crash")
+            }
         }
         Ok(())
     }

@@ -1,0 +1,200 @@
+//! How a session gets back into an agent, and what is said of it.
+
+use std::sync::Arc;
+
+use rejoin::Restore;
+use rejoin_testing::{TestClient, fold};
+use serde_json::{Value, json};
+
+use crate::world::{World, agent_that_can, plain_agent};
+
+/// The notices that a client got, by their titles.
+fn notices(client: &TestClient, session: &str) -> Vec<String> {
+    let title = |update: &Value| (update["sessionUpdate"] == "notice").then(|| update["title"].as_str().unwrap().to_owned());
+    client.updates(session).iter().filter_map(title).collect()
+}
+
+/// The texts of messages that are marked as ours.
+fn remarks(updates: &[Value]) -> Vec<String> {
+    let is_ours = |update: &&Value| update["_meta"]["rejoin"]["notice"] == true;
+    updates.iter().filter(is_ours).map(|update| update["content"]["text"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A client that shows notices, with a session of one turn whose agent has died.
+async fn with_dead_agent(world: &World, capabilities: Value) -> (TestClient, String) {
+    let client = world.client_that_can(capabilities).await;
+    let session = client.new_session(world.cwd()).await;
+    client.turn(&session, "say one").await;
+    client.prompt(&session, "crash 1").await.error().await;
+    (client, session)
+}
+
+fn with_notices() -> Value {
+    json!({ "session": { "notices": {} } })
+}
+
+#[tokio::test]
+async fn an_agent_without_memory_is_briefed_once_and_the_users_words_stay_as_they_are() {
+    let world = plain_agent().start();
+    let (client, session) = with_dead_agent(&world, with_notices()).await;
+
+    client.turn(&session, "say two").await;
+    client.turn(&session, "say three").await;
+
+    let prompts = world.prompts_to_agent();
+    let [_, _, briefed, plain] = prompts.as_slice() else { panic!("{prompts:?}") };
+    assert_eq!((briefed.len(), briefed.last().unwrap().as_str(), plain.len()), (2, "say two", 1));
+    assert!(briefed[0].contains("User: say one\nYou: one"), "{}", briefed[0]);
+    let replay = world.client().await.load(&session, world.cwd()).await;
+    assert!(!fold(&replay).concat().contains("began earlier"), "{:?}", fold(&replay));
+}
+
+#[tokio::test]
+async fn a_rebuild_is_a_notice_for_those_who_show_notices() {
+    let world = plain_agent().start();
+    let (client, session) = with_dead_agent(&world, with_notices()).await;
+
+    client.turn(&session, "say two").await;
+
+    assert_eq!(notices(&client, &session), ["The session was rebuilt"]);
+    assert_eq!(remarks(&client.updates(&session)), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_rebuild_is_a_marked_message_at_the_next_turn_for_the_others() {
+    let world = plain_agent().start();
+    let (client, session) = with_dead_agent(&world, json!({})).await;
+    let from = client.mark();
+
+    client.turn(&session, "say two").await;
+
+    let updates = client.updates_since(from, &session);
+    assert_eq!((remarks(&updates).len(), remarks(&updates[..1]).len(), notices(&client, &session).len()), (1, 1, 0));
+}
+
+#[tokio::test]
+async fn agents_never_get_what_we_said_ourselves() {
+    let world = plain_agent().start();
+    let (client, session) = with_dead_agent(&world, json!({})).await;
+    client.turn(&session, "say two").await;
+    client.prompt(&session, "crash 1").await.error().await;
+
+    client.turn(&session, "say three").await;
+
+    let briefing = world.prompts_to_agent().last().unwrap()[0].clone();
+    assert!(briefing.contains("two") && !briefing.contains("rebuilt"), "{briefing}");
+}
+
+#[tokio::test]
+async fn nothing_is_said_of_a_session_that_had_no_turn() {
+    let first = plain_agent().start();
+    let (client, session) = first.client_with_session().await;
+    client.leave().await;
+    let world = plain_agent().store(Arc::clone(&first.store)).start();
+    let other = world.client_that_can(with_notices()).await;
+
+    other.load(&session, first.cwd()).await;
+    other.turn(&session, "say one").await;
+
+    assert_eq!((notices(&other, &session).len(), remarks(&other.updates(&session)).len()), (0, 0));
+    assert_eq!(world.prompts_to_agent(), [["say one"]]);
+}
+
+#[tokio::test]
+async fn an_agent_that_resumes_or_loads_is_asked_to_and_its_replay_is_not_shown() {
+    for (ability, method) in [("resume", "session/resume"), ("load", "session/load")] {
+        let world = agent_that_can(&[ability]).with_memory().start();
+        let (client, session) = with_dead_agent(&world, with_notices()).await;
+
+        client.turn(&session, "say two").await;
+
+        assert_eq!(world.agent_got(method).len(), 1, "{ability}");
+        assert_eq!(world.prompts_to_agent().last().unwrap(), &["say two"], "{ability}");
+        assert_eq!(fold(&client.updates(&session)), ["agent: one", "agent: two"], "{ability}");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_has_forgotten_is_rebuilt() {
+    let world = agent_that_can(&["load"]).start();
+    let (client, session) = with_dead_agent(&world, with_notices()).await;
+
+    client.turn(&session, "say two").await;
+
+    assert_eq!((world.agent_got("session/load").len(), notices(&client, &session).len()), (1, 1));
+}
+
+#[tokio::test]
+async fn an_agent_that_takes_transcripts_gets_the_record() {
+    let world = agent_that_can(&["transcript"]).start();
+    let (client, session) = with_dead_agent(&world, with_notices()).await;
+
+    client.turn(&session, "say two").await;
+
+    let given = world.agent_got("session/new").pop().unwrap();
+    let transcript = given["_meta"]["rejoin"]["transcript"].as_array().cloned().unwrap();
+    assert_eq!(fold(&transcript), ["user: say one", "agent: one", "user: crash 1"]);
+    assert_eq!(world.prompts_to_agent().last().unwrap(), &["say two"]);
+}
+
+#[tokio::test]
+async fn what_is_private_is_given_back_to_the_agent_and_shown_to_nobody() {
+    let private = r#"emit {"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"secret"},"_meta":{"rejoin":{"private":true}}}"#;
+    let world = agent_that_can(&["transcript"]).start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, private).await;
+    client.prompt(&session, "crash 1").await.error().await;
+
+    client.turn(&session, "say two").await;
+
+    let given = world.agent_got("session/new").pop().unwrap();
+    let transcript = given["_meta"]["rejoin"]["transcript"].as_array().cloned().unwrap();
+    let replay = world.client().await.load(&session, world.cwd()).await;
+    assert!(fold(&transcript).contains(&"thought: secret".to_owned()), "{transcript:?}");
+    assert!(!fold(&replay).contains(&"thought: secret".to_owned()), "{replay:?}");
+    assert_eq!(fold(&client.updates(&session)).last().unwrap(), "agent: two");
+}
+
+#[tokio::test]
+async fn where_restore_is_required_a_load_fails_if_the_agent_cannot() {
+    let first = plain_agent().start();
+    let (client, session) = first.client_with_session().await;
+    client.turn(&session, "say one").await;
+    client.leave().await;
+    let store = Arc::clone(&first.store);
+    let world = plain_agent().store(store).options(|options| options.restore = Restore::Required).start();
+    let other = world.client().await;
+
+    let params = json!({ "sessionId": session, "cwd": first.cwd(), "mcpServers": [] });
+    let error = other.call("session/load", params).await.unwrap_err();
+
+    let data: Value = serde_json::from_str(error.as_json()).unwrap();
+    assert_eq!((error.code(), data["data"]["kind"].as_str()), (-32010, Some("restore_failed")));
+}
+
+#[tokio::test]
+async fn under_fresh_the_agent_is_told_nothing_and_the_client_is() {
+    let world = plain_agent().options(|options| options.restore = Restore::Fresh).start();
+    let (client, session) = with_dead_agent(&world, with_notices()).await;
+
+    client.turn(&session, "say two").await;
+
+    assert_eq!(world.prompts_to_agent().last().unwrap(), &["say two"]);
+    assert_eq!(notices(&client, &session).len(), 1);
+}
+
+#[tokio::test]
+async fn a_turn_that_was_cut_off_is_closed_by_whoever_opens_the_session_next() {
+    let first = plain_agent().start();
+    let (client, session) = first.client_with_session().await;
+    let turn = client.prompt(&session, "say one\ntool t1 Edit\nhang").await;
+    client.until_said(&session, "one").await;
+    first.to_clients.until(rejoin_wire::Direction::Out, "session/update", 3).await;
+    drop(turn);
+    let world = plain_agent().store(rejoin_testing::FaultStore::elsewhere(Arc::clone(&first.store), "b")).start();
+
+    // The first process is as good as dead: by the clock of the store nobody has renewed its lease.
+    let replay = world.client().await.load(&session, first.cwd()).await;
+
+    assert_eq!(fold(&replay)[1..], ["agent: one", "tool t1: pending"]);
+}

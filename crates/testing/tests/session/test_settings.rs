@@ -1,0 +1,263 @@
+//! Modes, models and options: in force, in step, and told to everyone.
+
+use rejoin_testing::{TestClient, fold};
+use serde_json::{Value, json};
+
+use crate::world::{World, agent_that_can, plain_agent};
+
+/// What is in force by a result or an update: the mode, the model, and the options' values by their ids.
+fn in_force(told: &Value) -> Value {
+    let options = told["configOptions"].as_array().cloned().unwrap_or_default();
+    let values = options.iter().map(|option| (option["id"].as_str().unwrap().to_owned(), option["currentValue"].clone()));
+    json!({
+        "mode": told["modes"]["currentModeId"],
+        "model": told["models"]["currentModelId"],
+        "options": Value::Object(values.collect()),
+    })
+}
+
+/// The updates about settings that a client got, in a few words.
+fn told(client: &TestClient, session: &str) -> Vec<String> {
+    let tell = |update: &Value| match update["sessionUpdate"].as_str()? {
+        "current_mode_update" => Some(format!("mode {}", update["currentModeId"].as_str()?)),
+        "config_option_update" => Some(format!("options {}", in_force(update)["options"])),
+        _ => None,
+    };
+    client.updates(session).iter().filter_map(tell).collect()
+}
+
+async fn loaded(world: &World, session: &str) -> Value {
+    let client = world.client().await;
+    let params = json!({ "sessionId": session, "cwd": world.cwd(), "mcpServers": [] });
+    client.call("session/load", params).await.unwrap()
+}
+
+/// A client with a session, and another that follows it.
+async fn two_clients(world: &World) -> (TestClient, TestClient, String) {
+    let (client, session) = world.client_with_session().await;
+    let other = world.client().await;
+    other.load(&session, world.cwd()).await;
+    (client, other, session)
+}
+
+/// Waits until everything that was told to `client` has come.
+async fn settle(client: &TestClient, session: &str) {
+    client.call("session/status", json!({ "sessionId": session })).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_mode_that_a_client_sets_is_in_force_as_an_option_too() {
+    let world = agent_that_can(&["modes", "models", "options"]).start();
+    let (client, other, session) = two_clients(&world).await;
+
+    client.call("session/set_mode", json!({ "sessionId": session, "modeId": "code" })).await.unwrap();
+    settle(&other, &session).await;
+
+    let options = r#"options {"speed":"low","mode":"code","model":"m1"}"#;
+    assert_eq!((told(&client, &session), told(&other, &session)), (vec![options.into()], vec!["mode code".into(), options.into()]));
+    assert_eq!(in_force(&loaded(&world, &session).await)["mode"], "code");
+    assert_eq!(world.agent_got("session/set_mode").len(), 1);
+}
+
+#[tokio::test]
+async fn a_model_that_a_client_sets_is_in_force_as_an_option_too() {
+    let world = agent_that_can(&["modes", "models", "options"]).start();
+    let (client, other, session) = two_clients(&world).await;
+
+    client.call("session/set_model", json!({ "sessionId": session, "modelId": "m2" })).await.unwrap();
+    settle(&other, &session).await;
+
+    let options = r#"options {"speed":"low","mode":"ask","model":"m2"}"#;
+    assert_eq!((told(&client, &session), told(&other, &session)), (vec![options.into()], vec![options.into()]));
+    let expected = json!({ "mode": "ask", "model": "m2", "options": { "speed": "low", "mode": "ask", "model": "m2" } });
+    assert_eq!(in_force(&loaded(&world, &session).await), expected);
+}
+
+#[tokio::test]
+async fn an_option_of_the_category_mode_sets_the_mode() {
+    let world = agent_that_can(&["modes", "models", "options"]).start();
+    let (client, other, session) = two_clients(&world).await;
+
+    let params = json!({ "sessionId": session, "configId": "mode", "value": "code" });
+    let result = client.call("session/set_config_option", params).await.unwrap();
+    settle(&other, &session).await;
+
+    assert_eq!(in_force(&result)["options"]["mode"], "code");
+    assert_eq!(told(&client, &session), ["mode code"]);
+    assert_eq!(told(&other, &session)[0], "mode code");
+    assert_eq!(in_force(&loaded(&world, &session).await)["mode"], "code");
+}
+
+#[tokio::test]
+async fn a_mode_that_the_agent_sets_is_in_force_as_an_option_too() {
+    let world = agent_that_can(&["modes", "models", "options"]).start();
+    let (client, session) = world.client_with_session().await;
+
+    client.turn(&session, "set mode code").await;
+
+    let options = r#"options {"speed":"low","mode":"code","model":"m1"}"#;
+    assert_eq!(told(&client, &session), ["mode code", options]);
+    assert_eq!(in_force(&loaded(&world, &session).await)["options"]["mode"], "code");
+}
+
+#[tokio::test]
+async fn an_option_that_the_agent_sets_is_in_force_as_mode_and_model_too() {
+    let world = agent_that_can(&["modes", "models", "options"]).start();
+    let (client, session) = world.client_with_session().await;
+
+    client.turn(&session, "set model m2").await;
+
+    let expected = json!({ "mode": "ask", "model": "m2", "options": { "speed": "low", "mode": "ask", "model": "m2" } });
+    assert_eq!(in_force(&loaded(&world, &session).await), expected);
+}
+
+#[tokio::test]
+async fn what_is_in_force_is_set_again_in_an_agent_that_was_started_anew() {
+    let world = agent_that_can(&["modes", "models", "options"]).start();
+    let (client, session) = world.client_with_session().await;
+    client.call("session/set_mode", json!({ "sessionId": session, "modeId": "code" })).await.unwrap();
+    let params = json!({ "sessionId": session, "configId": "speed", "value": "high" });
+    client.call("session/set_config_option", params).await.unwrap();
+    client.prompt(&session, "crash 1").await.error().await;
+
+    client.turn(&session, "say hello").await;
+
+    let sets = (world.agent_got("session/set_mode").len(), world.agent_got("session/set_config_option").len());
+    assert_eq!(sets, (2, 2));
+    assert_eq!(in_force(&loaded(&world, &session).await)["options"]["speed"], "high");
+}
+
+#[tokio::test]
+async fn options_that_are_on_or_off_are_shown_to_those_who_can_show_them() {
+    let world = agent_that_can(&["booleans"]).start();
+    let able = world.client_that_can(json!({ "session": { "configOptions": { "boolean": {} } } })).await;
+    let unable = world.client().await;
+    let params = json!({ "cwd": world.cwd(), "mcpServers": [] });
+
+    let shown = able.call("session/new", params.clone()).await.unwrap();
+    let left_out = unable.call("session/new", params).await.unwrap();
+
+    let ids = |result: &Value| in_force(result)["options"].clone();
+    assert_eq!(ids(&shown), json!({ "speed": "low", "verbose": false }));
+    assert_eq!(ids(&left_out), json!({ "speed": "low" }));
+}
+
+#[tokio::test]
+async fn an_option_can_be_switched_on() {
+    let world = agent_that_can(&["booleans"]).start();
+    let client = world.client_that_can(json!({ "session": { "configOptions": { "boolean": {} } } })).await;
+    let session = client.new_session(world.cwd()).await;
+
+    let params = json!({ "sessionId": session, "configId": "verbose", "type": "boolean", "value": true });
+    let result = client.call("session/set_config_option", params).await.unwrap();
+
+    assert_eq!(in_force(&result)["options"], json!({ "speed": "low", "verbose": true }));
+    assert_eq!(world.agent_got("session/set_config_option")[0]["value"], true);
+}
+
+#[tokio::test]
+async fn what_is_not_offered_and_older_names_are_refused_by_the_fields_name() {
+    let world = agent_that_can(&["modes", "models", "options"]).start();
+    let (client, session) = world.client_with_session().await;
+    for (method, params, field) in [
+        ("session/set_mode", json!({ "modeId": "no" }), "modeId"),
+        ("session/set_mode", json!({ "mode": "code" }), "modeId"),
+        ("session/set_mode", json!({}), "modeId"),
+        ("session/set_model", json!({ "modelId": "no" }), "modelId"),
+        ("session/set_model", json!({ "model": "m2" }), "modelId"),
+        ("session/set_config_option", json!({ "configId": "no", "value": "x" }), "configId"),
+        ("session/set_config_option", json!({ "optionId": "mode", "value": "code" }), "configId"),
+        ("session/set_config_option", json!({ "configId": "mode", "valueId": "code" }), "value"),
+        ("session/set_config_option", json!({ "configId": "mode", "value": "no" }), "value"),
+        ("session/set_config_option", json!({ "configId": "mode", "value": 7 }), "value"),
+        ("session/prompt", json!({ "messages": [] }), "prompt"),
+        ("session/prompt", json!({ "prompt": [{}] }), "prompt[0].type"),
+        ("session/set_title", json!({ "title": " " }), "title"),
+    ] {
+        let mut with_id = params.clone();
+        with_id["sessionId"] = json!(session);
+
+        let error = client.call(method, with_id).await.unwrap_err();
+
+        let data: Value = serde_json::from_str(error.as_json()).unwrap();
+        assert_eq!((error.code(), data["data"]["field"].as_str()), (-32602, Some(field)), "{method} {params}");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_answer_a_choice_in_a_turn_does_not_keep_the_client_waiting() {
+    let world = agent_that_can(&["modes"]).with("--deaf-to", "session/set_mode").start();
+    let (client, session) = world.client_with_session().await;
+    let turn = client.prompt(&session, "say one\ngate").await;
+    client.until_said(&session, "one").await;
+
+    client.call("session/set_mode", json!({ "sessionId": session, "modeId": "code" })).await.unwrap();
+    client.go(&session).await;
+    turn.result().await;
+
+    assert_eq!(in_force(&loaded(&world, &session).await)["mode"], "code");
+}
+
+/// The titles that a client was told, in order.
+fn titles(client: &TestClient, session: &str) -> Vec<Value> {
+    let infos = client.updates(session).into_iter().filter(|update| update["sessionUpdate"] == "session_info_update");
+    infos.map(|update| update["title"].clone()).collect()
+}
+
+async fn listed_title(client: &TestClient) -> Value {
+    client.call("session/list", json!({})).await.unwrap()["sessions"][0]["title"].clone()
+}
+
+#[tokio::test]
+async fn the_title_comes_from_the_first_prompt_and_is_told_once() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+
+    client.turn(&session, "Fix the login").await;
+    client.turn(&session, "And the logout").await;
+
+    assert_eq!(titles(&client, &session), [json!("Fix the login")]);
+    assert_eq!(listed_title(&client).await, "Fix the login");
+}
+
+#[tokio::test]
+async fn the_agents_title_replaces_the_first_and_null_takes_it_away_again() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "Fix the login").await;
+
+    client.turn(&session, r#"emit {"sessionUpdate":"session_info_update","title":"Login fixes"}"#).await;
+    let better = listed_title(&client).await;
+    client.turn(&session, r#"emit {"sessionUpdate":"session_info_update","title":null}"#).await;
+
+    assert_eq!((better, listed_title(&client).await), (json!("Login fixes"), json!("Fix the login")));
+}
+
+#[tokio::test]
+async fn a_manual_title_wins() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "Fix the login").await;
+    client.call("session/set_title", json!({ "sessionId": session, "title": "Mine" })).await.unwrap();
+
+    client.turn(&session, r#"emit {"sessionUpdate":"session_info_update","title":"Login fixes"}"#).await;
+
+    assert_eq!(titles(&client, &session).last(), Some(&json!("Mine")));
+    assert_eq!(listed_title(&client).await, "Mine");
+}
+
+#[tokio::test]
+async fn an_agents_commands_are_told_to_whoever_joins() {
+    let world = agent_that_can(&["commands"]).start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "say hello").await;
+    let (loads, resumes) = (world.client().await, world.client().await);
+
+    let replay = loads.load(&session, world.cwd()).await;
+    resumes.call("session/resume", json!({ "sessionId": session, "cwd": world.cwd() })).await.unwrap();
+    settle(&resumes, &session).await;
+
+    let commands = |updates: &[Value]| updates.iter().filter(|one| one["sessionUpdate"] == "available_commands_update").count();
+    assert_eq!((commands(&replay), commands(&resumes.updates(&session))), (1, 1));
+    assert_eq!(fold(&resumes.updates(&session)), Vec::<String>::new());
+}

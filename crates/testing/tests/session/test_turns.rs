@@ -1,0 +1,240 @@
+//! Turns: one at a time, and each ends.
+
+use std::time::Duration;
+
+use rejoin::WhileBusy;
+use rejoin_testing::{Event, TestClient, fold};
+use serde_json::{Value, json};
+
+use crate::world::{agent_that_can, plain_agent};
+
+/// Sends a prompt, and waits until the session has taken it.
+async fn queue(client: &TestClient, session: &str, text: &str) -> rejoin_testing::Pending {
+    let pending = client.prompt(session, text).await;
+    client.call("session/status", json!({ "sessionId": session })).await.unwrap();
+    pending
+}
+
+async fn stop_reason(pending: rejoin_testing::Pending) -> String {
+    pending.result().await["stopReason"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_prompt_in_a_turn_waits_for_its_end() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    let first = client.prompt(&session, "say one\ngate").await;
+    client.until_said(&session, "one").await;
+    let second = queue(&client, &session, "say two").await;
+    let asked_meanwhile = world.agent_got("session/prompt").len();
+
+    client.go(&session).await;
+    let reasons = (stop_reason(first).await, stop_reason(second).await);
+
+    assert_eq!(reasons, ("end_turn".to_owned(), "end_turn".to_owned()));
+    assert_eq!((asked_meanwhile, fold(&client.updates(&session))), (1, vec!["agent: one".into(), "agent: two".into()]));
+}
+
+#[tokio::test]
+async fn at_most_32_prompts_wait() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    let mut prompts = vec![client.prompt(&session, "gate").await];
+    for number in 0..32 {
+        prompts.push(client.prompt(&session, &format!("say {number}")).await);
+    }
+
+    let refused = client.prompt(&session, "say no").await.error().await;
+    client.go(&session).await;
+    for prompt in prompts {
+        assert_eq!(stop_reason(prompt).await, "end_turn");
+    }
+
+    assert_eq!((refused.code(), data(&refused)["kind"].as_str()), (-32011, Some("busy")));
+}
+
+#[tokio::test]
+async fn under_reject_a_prompt_in_a_turn_is_refused() {
+    let world = plain_agent().options(|options| options.while_busy = WhileBusy::Reject).start();
+    let (client, session) = world.client_with_session().await;
+    let first = client.prompt(&session, "gate").await;
+
+    let refused = client.prompt(&session, "say two").await.error().await;
+    client.go(&session).await;
+
+    assert_eq!((refused.code(), stop_reason(first).await.as_str()), (-32011, "end_turn"));
+}
+
+#[tokio::test]
+async fn a_cancel_ends_the_turn_and_everything_that_waits() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    let running = client.prompt(&session, "tool t1 Edit\nsay one\nwait").await;
+    client.until_said(&session, "one").await;
+    let waiting = queue(&client, &session, "say two").await;
+
+    client.cancel(&session).await;
+
+    assert_eq!((stop_reason(running).await, stop_reason(waiting).await), ("cancelled".into(), "cancelled".into()));
+    assert_eq!(fold(&client.updates(&session)), ["tool t1: failed", "agent: one"]);
+}
+
+#[tokio::test]
+async fn whatever_an_agent_answers_to_a_cancel_it_means_that() {
+    let world = plain_agent().with("--fault", "cancel-error").start();
+    let (client, session) = world.client_with_session().await;
+    let running = client.prompt(&session, "say one\nwait").await;
+    client.until_said(&session, "one").await;
+
+    client.cancel(&session).await;
+
+    assert_eq!(stop_reason(running).await, "cancelled");
+}
+
+#[tokio::test]
+async fn a_waiting_prompt_can_be_taken_back_alone() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    let running = client.prompt(&session, "gate").await;
+    let taken_back = queue(&client, &session, "say two").await;
+    let waiting = queue(&client, &session, "say three").await;
+    let id: Value = serde_json::from_str(taken_back.id.as_json()).unwrap();
+
+    client.notify("$/cancel_request", json!({ "requestId": id })).await;
+    let reason = stop_reason(taken_back).await;
+    client.go(&session).await;
+
+    let others = (stop_reason(running).await, stop_reason(waiting).await);
+    assert_eq!((reason.as_str(), others), ("cancelled", ("end_turn".into(), "end_turn".into())));
+    assert_eq!(fold(&client.updates(&session)), ["agent: three"]);
+}
+
+#[tokio::test]
+async fn the_running_prompt_can_be_taken_back_alone() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    let running = client.prompt(&session, "say one\nwait").await;
+    client.until_said(&session, "one").await;
+    let waiting = queue(&client, &session, "say two").await;
+    let id: Value = serde_json::from_str(running.id.as_json()).unwrap();
+
+    client.notify("$/cancel_request", json!({ "requestId": id })).await;
+
+    assert_eq!((stop_reason(running).await, stop_reason(waiting).await), ("cancelled".into(), "end_turn".into()));
+}
+
+#[tokio::test]
+async fn an_agent_that_ignores_cancel_is_replaced() {
+    let limit = Duration::from_millis(100);
+    let world = plain_agent().with("--fault", "ignore-cancel").options(|options| options.cancel_deadline = limit).start();
+    let (client, session) = world.client_with_session().await;
+    let running = client.prompt(&session, "tool t1 Edit\nsay one\nhang").await;
+    client.until_said(&session, "one").await;
+
+    client.cancel(&session).await;
+    let reasons = (stop_reason(running).await, client.turn(&session, "say two").await);
+
+    assert_eq!(reasons, ("cancelled".into(), "end_turn".into()));
+    assert_eq!(world.agent_got("initialize").len(), 2);
+}
+
+#[tokio::test]
+async fn when_an_agent_is_replaced_other_sessions_go_on_in_it() {
+    let limit = Duration::from_millis(100);
+    let world = plain_agent().with("--fault", "ignore-cancel").options(|options| options.cancel_deadline = limit).start();
+    let (client, stuck) = world.client_with_session().await;
+    let other = client.new_session(world.cwd()).await;
+    let running = client.prompt(&stuck, "hang").await;
+    let innocent = client.prompt(&other, "say one\ngate\nsay two").await;
+    client.until_said(&other, "one").await;
+
+    client.cancel(&stuck).await;
+    let reason = stop_reason(running).await;
+    client.go(&other).await;
+
+    assert_eq!((reason, stop_reason(innocent).await), ("cancelled".into(), "end_turn".into()));
+    assert_eq!(fold(&client.updates(&other)), ["agent: one", "agent: two"]);
+}
+
+#[tokio::test]
+async fn a_close_in_a_turn_ends_the_turn_first() {
+    let world = agent_that_can(&["close"]).start();
+    let (client, session) = world.client_with_session().await;
+    let running = client.prompt(&session, "say one\nwait").await;
+    client.until_said(&session, "one").await;
+    let from = client.mark();
+
+    let close = client.begin("session/close", json!({ "sessionId": session })).await;
+    let (prompt_number, close_number) = (running.number, close.number);
+    let reason = stop_reason(running).await;
+    close.result().await;
+
+    let answers: Vec<usize> = client.since(from).iter().filter_map(number_of).collect();
+    assert_eq!((reason.as_str(), answers), ("cancelled", vec![prompt_number, close_number]));
+}
+
+fn number_of(event: &Event) -> Option<usize> {
+    match event {
+        Event::Answered(number) => Some(*number),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn a_delete_in_a_turn_ends_the_turn_and_the_session() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    let running = client.prompt(&session, "say one\nwait").await;
+    client.until_said(&session, "one").await;
+
+    client.call("session/delete", json!({ "sessionId": session })).await.unwrap();
+
+    let gone = client.prompt(&session, "say two").await.error().await;
+    assert_eq!((stop_reason(running).await.as_str(), gone.code()), ("cancelled", -32002));
+}
+
+#[tokio::test]
+async fn an_agent_that_dies_fails_the_turn_with_its_last_words_and_the_next_prompt_works() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+
+    let failed = client.prompt(&session, "say one\ntool t1 Edit\ncrash 7").await.error().await;
+    let reason = client.turn(&session, "say two").await;
+
+    let stderr = data(&failed)["stderr"].as_str().unwrap_or_default().to_owned();
+    assert_eq!((failed.code(), reason.as_str()), (-32010, "end_turn"));
+    assert!(stderr.contains("told to die at crash"), "{failed:?}");
+    assert_eq!(fold(&client.updates(&session))[..2], ["agent: one", "tool t1: failed"]);
+}
+
+#[tokio::test]
+async fn an_agents_error_and_stop_reason_are_passed_on() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+
+    let failed = client.prompt(&session, "fail -32050 no luck").await.error().await;
+    let reason = client.turn(&session, "stop max_tokens").await;
+
+    assert_eq!((failed.code(), failed.message(), reason.as_str()), (-32050, "no luck", "max_tokens"));
+}
+
+#[tokio::test]
+async fn a_turn_goes_on_when_its_client_goes_away() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    let turn = client.prompt(&session, "say one\ngate\nsay two").await;
+    client.until_said(&session, "one").await;
+    client.leave().await;
+    drop(turn);
+    let other = world.client().await;
+
+    other.load(&session, world.cwd()).await;
+    other.go(&session).await;
+    other.until_said(&session, "two").await;
+
+    assert_eq!(fold(&other.updates(&session))[1..], ["agent: one", "agent: two"]);
+}
+
+fn data(error: &rejoin_wire::RpcError) -> Value {
+    serde_json::from_str::<Value>(error.as_json()).unwrap()["data"].clone()
+}
