@@ -30,7 +30,10 @@ pub fn fold(updates: &[Value]) -> Vec<String> {
                     None => items.push((key, line)),
                 }
             }
-            "available_commands_update" | "current_mode_update" | "config_option_update" | "session_info_update"
+            "available_commands_update"
+            | "current_mode_update"
+            | "config_option_update"
+            | "session_info_update"
             | "usage_update" => {}
             _ => items.push((String::new(), update.to_string())),
         }

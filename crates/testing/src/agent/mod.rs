@@ -1,7 +1,8 @@
 //! A scripted ACP agent, for tests of whatever stands before it.
 //!
 //! What it can do is said on its command line, what it does in a turn by the prompt: each line is one [`Step`]. A prompt
-//! that is no script is answered with `You said: …`. Messages are raw, so it can also send what no schema has.
+//! that is no script is answered with `You said: …`. The notification `_go` lets a turn pass a gate, `_say` has the agent
+//! say something without a turn, and other methods that begin with `_` are told back. Messages are raw, so it can also send what no schema has.
 
 mod args;
 mod session;
@@ -129,6 +130,11 @@ impl Agent {
         match method {
             "session/cancel" if !self.args.has_fault("ignore-cancel") => session.cancel(),
             "_go" => session.go_on(),
+            "_say" => {
+                let content = json!({ "type": "text", "text": params["text"] });
+                let update = json!({ "sessionUpdate": "agent_message_chunk", "content": content });
+                self.update(&session.id, &update.to_string()).await;
+            }
             _ => {}
         }
     }

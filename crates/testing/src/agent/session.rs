@@ -78,10 +78,7 @@ impl Session {
         let mut setup = Map::new();
         if args.can("modes") {
             let modes = json!([{ "id": "ask", "name": "Ask" }, { "id": "code", "name": "Code" }]);
-            setup.insert(
-                "modes".to_owned(),
-                json!({ "currentModeId": self.value("mode"), "availableModes": modes }),
-            );
+            setup.insert("modes".to_owned(), json!({ "currentModeId": self.value("mode"), "availableModes": modes }));
         }
         if args.can("models") {
             let models = json!([{ "modelId": "m1", "name": "One" }, { "modelId": "m2", "name": "Two" }]);

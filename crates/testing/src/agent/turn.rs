@@ -89,7 +89,8 @@ impl Turn {
                 }
             }
             Step::Tool(id, title) => {
-                let call = json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": title, "status": "pending" });
+                let call =
+                    json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": title, "status": "pending" });
                 self.send(&call.to_string()).await;
             }
             Step::Progress(id, status) => {

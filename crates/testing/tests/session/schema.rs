@@ -111,8 +111,8 @@ impl Tap for SchemaTap {
 /// Takes the request out that `message` answers, and says what is wrong with it or its answer.
 fn settle(requests: &mut Vec<Request>, message: &Value) -> Option<String> {
     if let Some(error) = message.get("error") {
-        // A bad request is refused: that is how it should be.
-        let at = requests.iter().position(|request| request.problem.is_some()).unwrap_or(0);
+        // A bad request is refused: that is how it should be. So is one whose id is in use.
+        let at = requests.iter().position(|request| request.problem.is_some()).unwrap_or(requests.len() - 1);
         requests.remove(at);
         return check(ERROR, error);
     }

@@ -122,7 +122,9 @@ async fn files_and_extensions_are_asked_with_our_session_id() {
     let world = plain_agent().start();
     let (client, session) = world.client_with_session().await;
 
-    client.turn(&session, "call fs/read_text_file {\"path\":\"/f\"}\ncall _ext/ask {\"a\":1}\nnotify _ext/note {\"b\":2}").await;
+    client
+        .turn(&session, "call fs/read_text_file {\"path\":\"/f\"}\ncall _ext/ask {\"a\":1}\nnotify _ext/note {\"b\":2}")
+        .await;
 
     let told = |event: &Event| match event {
         Event::Asked { method, params, .. } | Event::Told { method, params } => Some((method.clone(), params.clone())),

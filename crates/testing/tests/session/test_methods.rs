@@ -16,8 +16,7 @@ async fn session_abilities_are_there_whatever_the_agent_can_do() {
     let abilities = &result["agentCapabilities"];
     let mut names: Vec<&String> = abilities["sessionCapabilities"].as_object().unwrap().keys().collect();
     names.sort();
-    let expected =
-        ["additionalDirectories", "archive", "close", "delete", "fork", "list", "resume", "status", "title"];
+    let expected = ["additionalDirectories", "archive", "close", "delete", "fork", "list", "resume", "status", "title"];
     assert_eq!((abilities["loadSession"].clone(), names), (json!(true), expected.map(str::to_owned).iter().collect()));
 }
 

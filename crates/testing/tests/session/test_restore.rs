@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use rejoin::Restore;
-use rejoin_testing::{TestClient, fold};
+use rejoin_store::Owner;
+use rejoin_testing::{TestClient, chunk, fold, prompt, update};
+use rejoin_transcript::EntryNumber;
 use serde_json::{Value, json};
 
 use crate::world::{World, agent_that_can, plain_agent};
 
 /// The notices that a client got, by their titles.
 fn notices(client: &TestClient, session: &str) -> Vec<String> {
-    let title = |update: &Value| (update["sessionUpdate"] == "notice").then(|| update["title"].as_str().unwrap().to_owned());
+    let title =
+        |update: &Value| (update["sessionUpdate"] == "notice").then(|| update["title"].as_str().unwrap().to_owned());
     client.updates(session).iter().filter_map(title).collect()
 }
 
@@ -184,17 +187,16 @@ async fn under_fresh_the_agent_is_told_nothing_and_the_client_is() {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_cut_off_is_closed_by_whoever_opens_the_session_next() {
-    let first = plain_agent().start();
-    let (client, session) = first.client_with_session().await;
-    let turn = client.prompt(&session, "say one\ntool t1 Edit\nhang").await;
-    client.until_said(&session, "one").await;
-    first.to_clients.until(rejoin_wire::Direction::Out, "session/update", 3).await;
-    drop(turn);
-    let world = plain_agent().store(rejoin_testing::FaultStore::elsewhere(Arc::clone(&first.store), "b")).start();
+async fn a_turn_whose_owner_died_is_closed_by_whoever_opens_the_session_next() {
+    let world = plain_agent().start();
+    let id = rejoin_testing::create(&*world.store).await;
+    let dead = Owner { pid: u32::MAX, started: 1, ..Owner::this_process() };
+    let lease = world.store.acquire(&id, &dead).await.unwrap();
+    let tool = update(1, r#"{"sessionUpdate":"tool_call","toolCallId":"t1","title":"Edit","status":"in_progress"}"#);
+    let steps = vec![prompt(1, "go"), chunk(1, "m", "half an ans"), tool];
+    world.store.append(&lease, EntryNumber::START, steps, Vec::new()).await.unwrap();
 
-    // The first process is as good as dead: by the clock of the store nobody has renewed its lease.
-    let replay = world.client().await.load(&session, first.cwd()).await;
+    let replay = world.client().await.load(id.as_str(), "/project").await;
 
-    assert_eq!(fold(&replay)[1..], ["agent: one", "tool t1: pending"]);
+    assert_eq!(fold(&replay), ["user: go", "agent: half an ans", "tool t1: failed"]);
 }

@@ -126,7 +126,8 @@ async fn the_running_prompt_can_be_taken_back_alone() {
 #[tokio::test]
 async fn an_agent_that_ignores_cancel_is_replaced() {
     let limit = Duration::from_millis(100);
-    let world = plain_agent().with("--fault", "ignore-cancel").options(|options| options.cancel_deadline = limit).start();
+    let world =
+        plain_agent().with("--fault", "ignore-cancel").options(|options| options.cancel_deadline = limit).start();
     let (client, session) = world.client_with_session().await;
     let running = client.prompt(&session, "tool t1 Edit\nsay one\nhang").await;
     client.until_said(&session, "one").await;
@@ -141,7 +142,8 @@ async fn an_agent_that_ignores_cancel_is_replaced() {
 #[tokio::test]
 async fn when_an_agent_is_replaced_other_sessions_go_on_in_it() {
     let limit = Duration::from_millis(100);
-    let world = plain_agent().with("--fault", "ignore-cancel").options(|options| options.cancel_deadline = limit).start();
+    let world =
+        plain_agent().with("--fault", "ignore-cancel").options(|options| options.cancel_deadline = limit).start();
     let (client, stuck) = world.client_with_session().await;
     let other = client.new_session(world.cwd()).await;
     let running = client.prompt(&stuck, "hang").await;

@@ -1,0 +1,207 @@
+//! What a client sends to open a session: folders, MCP servers, `_meta`.
+
+use std::sync::Arc;
+
+use rejoin_store::SqliteStore;
+use rejoin_testing::{TempStore, fold};
+use serde_json::{Value, json};
+
+use crate::world::{agent_that_can, plain_agent};
+
+fn error_data(error: &rejoin_wire::RpcError) -> Value {
+    serde_json::from_str::<Value>(error.as_json()).unwrap()["data"].clone()
+}
+
+#[tokio::test]
+async fn mcp_servers_are_completed_and_those_the_agent_cannot_reach_are_left_out_and_named() {
+    let world = agent_that_can(&["http"]).declare("incomplete").start();
+    let client = world.client_that_can(json!({ "session": { "notices": {} } })).await;
+    let servers = json!([
+        { "type": "stdio", "name": "incomplete-1", "command": "one" },
+        { "name": "incomplete-2", "command": "two", "args": null, "env": null, "_meta": { "x": 1 } },
+        { "type": "http", "name": "incomplete-3", "url": "http://three" },
+        { "type": "sse", "name": "incomplete-4", "url": "http://four", "headers": [] },
+    ]);
+
+    let made = client.call("session/new", json!({ "cwd": world.cwd(), "mcpServers": servers })).await.unwrap();
+
+    let expected = json!([
+        { "name": "incomplete-1", "command": "one", "args": [], "env": [] },
+        { "name": "incomplete-2", "command": "two", "args": [], "env": [], "_meta": { "x": 1 } },
+        { "type": "http", "name": "incomplete-3", "url": "http://three", "headers": [] },
+    ]);
+    assert_eq!(world.agent_got("session/new")[0]["mcpServers"], expected);
+    client.call("session/status", json!({ "sessionId": made["sessionId"] })).await.unwrap();
+    let updates = client.updates(made["sessionId"].as_str().unwrap());
+    let named = updates.iter().filter(|update| update.to_string().contains("incomplete-4")).count();
+    assert_eq!(named, 1, "{updates:?}");
+}
+
+#[tokio::test]
+async fn secrets_of_mcp_servers_are_in_no_file_and_reach_the_agent_again() {
+    let kept = TempStore::new();
+    let store = Arc::new(SqliteStore::open(kept.store.path()).unwrap());
+    let world = agent_that_can(&["http"]).store(store).start();
+    let client = world.client().await;
+    let servers = json!([
+        { "name": "one", "command": "one", "args": [], "env": [{ "name": "TOKEN_NAME", "value": "hidden-one" }] },
+        { "type": "http", "name": "two", "url": "http://two", "headers": [{ "name": "HEADER_NAME", "value": "hidden-two" }] },
+    ]);
+    let made = client.call("session/new", json!({ "cwd": world.cwd(), "mcpServers": servers })).await.unwrap();
+    let session = made["sessionId"].as_str().unwrap();
+
+    client.turn(session, "say one").await;
+    client.prompt(session, "crash 1").await.error().await;
+    client.turn(session, "say two").await;
+
+    let given: Vec<Value> = world.agent_got("session/new").iter().map(|params| params["mcpServers"].clone()).collect();
+    let found = ["TOKEN_NAME", "HEADER_NAME", "hidden-one", "hidden-two"].map(|word| kept.files_hold(word));
+    assert_eq!(given, [servers.clone(), servers]);
+    assert_eq!(found, [true, true, false, false]);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_an_opening_is_named() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    let cwd = world.cwd();
+    for (method, params, field) in [
+        ("session/new", json!({ "cwd": cwd }), "mcpServers"),
+        ("session/new", json!({ "mcpServers": [] }), "cwd"),
+        ("session/new", json!({ "cwd": "a/b", "mcpServers": [] }), "cwd"),
+        ("session/new", json!({ "cwd": 7, "mcpServers": [] }), "cwd"),
+        ("session/new", json!({ "cwd": cwd, "mcpServers": {} }), "mcpServers"),
+        ("session/new", json!({ "cwd": cwd, "mcpServers": [7] }), "mcpServers[0]"),
+        ("session/new", json!({ "cwd": cwd, "mcpServers": [{ "command": "x" }] }), "mcpServers[0].name"),
+        ("session/new", json!({ "cwd": cwd, "mcpServers": [{ "name": "x" }] }), "mcpServers[0].command"),
+        ("session/new", json!({ "cwd": cwd, "mcpServers": [{ "name": "x", "type": "pigeon" }] }), "mcpServers[0].type"),
+        ("session/new", json!({ "cwd": cwd, "mcpServers": [{ "name": "x", "type": "http" }] }), "mcpServers[0].url"),
+        (
+            "session/new",
+            json!({ "cwd": cwd, "mcpServers": [], "additionalDirectories": ["/a", "b"] }),
+            "additionalDirectories[1]",
+        ),
+        ("session/load", json!({ "cwd": cwd, "mcpServers": [] }), "sessionId"),
+        ("session/load", json!({ "sessionId": session, "mcpServers": [] }), "cwd"),
+        ("session/load", json!({ "sessionId": session, "cwd": cwd }), "mcpServers"),
+        ("session/load", json!({ "sessionId": 7, "cwd": cwd, "mcpServers": [] }), "sessionId"),
+        ("session/resume", json!({ "sessionId": session }), "cwd"),
+        ("session/fork", json!({ "sessionId": session }), "cwd"),
+        (
+            "session/fork",
+            json!({ "sessionId": session, "cwd": cwd, "_meta": { "rejoin": { "at": "none" } } }),
+            "_meta.rejoin.at",
+        ),
+        ("session/list", json!({ "cwd": "a" }), "cwd"),
+        ("session/list", json!({ "cursor": "x" }), "cursor"),
+        ("session/list", json!({ "cursor": 7 }), "cursor"),
+        ("session/list", json!([]), "params"),
+    ] {
+        let error = client.call(method, params.clone()).await.unwrap_err();
+
+        assert_eq!((error.code(), error_data(&error)["field"].as_str()), (-32602, Some(field)), "{method} {params}");
+    }
+}
+
+#[tokio::test]
+async fn a_load_in_another_folder_names_both_and_moves_the_session_only_if_told() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "say one").await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let path = elsewhere.path().to_str().unwrap();
+    let mut params = json!({ "sessionId": session, "cwd": path, "mcpServers": [] });
+
+    let refused = client.call("session/load", params.clone()).await.unwrap_err();
+    params["_meta"] = json!({ "rejoin": { "rebind": true } });
+    client.call("session/load", params).await.unwrap();
+
+    let rows = client.call("session/list", json!({ "cwd": path })).await.unwrap();
+    let data = error_data(&refused);
+    assert_eq!((data["kind"].as_str(), data["cwd"].as_str()), (Some("cwd_mismatch"), Some(world.cwd())));
+    assert!(refused.message().contains(path) && refused.message().contains(world.cwd()), "{refused:?}");
+    assert_eq!(rows["sessions"][0]["sessionId"], json!(session));
+}
+
+#[tokio::test]
+async fn a_session_whose_folder_is_gone_can_be_read_and_not_prompted() {
+    let world = plain_agent().start();
+    let client = world.client().await;
+    let folder = tempfile::tempdir().unwrap();
+    let cwd = folder.path().to_str().unwrap().to_owned();
+    let session = client.new_session(&cwd).await;
+    client.turn(&session, "say one").await;
+    drop(folder);
+
+    let error = client.prompt(&session, "say two").await.error().await;
+    let replay = world.client().await.load(&session, &cwd).await;
+
+    assert_eq!((error.code(), fold(&replay).len()), (-32013, 2));
+}
+
+#[tokio::test]
+async fn further_folders_go_to_agents_that_take_them_and_are_those_of_the_latest_opening() {
+    for (abilities, expected) in [(&["dirs"][..], json!(["/a"])), (&[], Value::Null)] {
+        let world = agent_that_can(abilities).start();
+        let client = world.client().await;
+
+        let params = json!({ "cwd": world.cwd(), "mcpServers": [], "additionalDirectories": ["/a"] });
+        let made = client.call("session/new", params).await.unwrap();
+
+        assert_eq!(world.agent_got("session/new")[0]["additionalDirectories"], expected, "{abilities:?}");
+        let session = made["sessionId"].as_str().unwrap();
+        client.turn(session, "say one").await;
+        client.load(session, world.cwd()).await;
+        let rows = client.call("session/list", json!({})).await.unwrap();
+        assert_eq!(rows["sessions"][0]["additionalDirectories"], Value::Null, "{abilities:?}");
+    }
+}
+
+#[tokio::test]
+async fn meta_passes_through_in_both_directions() {
+    let world = plain_agent().start();
+    let client = world.client().await;
+    let meta = json!({ "vendor": { "deep": [1, null, { "x": 1.5 }] }, "rejoin": { "other": true } });
+    let params = json!({ "cwd": world.cwd(), "mcpServers": [], "_meta": meta, "future": 1 });
+
+    let made = client.call("session/new", params).await.unwrap();
+    let session = made["sessionId"].as_str().unwrap();
+    let update = json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "x" }, "_meta": meta, "future": null });
+    let blocks = json!([{ "type": "text", "text": format!("emit {update}") }]);
+    client.call("session/prompt", json!({ "sessionId": session, "prompt": blocks, "_meta": meta })).await.unwrap();
+
+    let given = world.agent_got("session/new").remove(0);
+    let prompted = world.agent_got("session/prompt").remove(0);
+    assert_eq!((&given["_meta"], &given["future"], &prompted["_meta"]), (&meta, &json!(1), &meta));
+    let live = client.updates(session);
+    let replayed = world.client().await.load(session, world.cwd()).await;
+    let strip = |updates: &[Value]| {
+        let mut update = updates.iter().find(|one| one["sessionUpdate"] == "agent_message_chunk").unwrap().clone();
+        update.as_object_mut().unwrap().remove("messageId");
+        update
+    };
+    assert_eq!((strip(&live), strip(&replayed)), (update.clone(), update));
+}
+
+#[tokio::test]
+async fn updates_of_an_unknown_kind_are_shown_and_replayed_as_they_came() {
+    let strange = r#"{"sessionUpdate":"strange_new_thing","n":12345678901234567890123,"x":null,"_meta":7}"#;
+    let world = plain_agent().declare("strange_new_thing").start();
+    let (client, session) = world.client_with_session().await;
+
+    client.turn(&session, &format!("say a\nemit {strange}\nsay b")).await;
+
+    let replay = world.client().await.load(&session, world.cwd()).await;
+    assert_eq!(fold(&client.updates(&session)), fold(&replay)[1..]);
+    assert_eq!(client.updates(&session)[2], serde_json::from_str::<Value>(strange).unwrap());
+}
+
+#[tokio::test]
+async fn what_is_no_update_is_dropped_and_the_turn_goes_on() {
+    let world = plain_agent().declare("Agent In session/update").start();
+    let (client, session) = world.client_with_session().await;
+
+    client.turn(&session, "emit {\"sessionUpdate\":7}\nemit \"text\"\nemit {}\nemit null\nsay b").await;
+
+    assert_eq!(fold(&client.updates(&session)), ["agent: b"]);
+}

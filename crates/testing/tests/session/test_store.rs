@@ -1,0 +1,149 @@
+//! When the store fails, and when two layers share one.
+
+use std::sync::Arc;
+
+use rejoin_store::{SessionStore, SqliteStore};
+use rejoin_testing::{FaultStore, TempStore, fold};
+use rejoin_wire::Direction;
+use serde_json::{Value, json};
+
+use crate::world::plain_agent;
+
+#[tokio::test]
+async fn what_cannot_be_kept_is_not_shown_and_the_next_prompt_works_when_the_store_does() {
+    let store = FaultStore::new();
+    let world = plain_agent().store(store.clone()).start();
+    let (client, session) = world.client_with_session().await;
+    let turn = client.prompt(&session, "say one\ngate\nsay hidden").await;
+    client.until_said(&session, "one").await;
+
+    store.set_full(true);
+    client.go(&session).await;
+    let error = turn.error().await;
+    let still = client.prompt(&session, "say two").await.error().await;
+    store.set_full(false);
+    let reason = client.turn(&session, "say three").await;
+
+    assert_eq!((error.code(), still.code(), reason.as_str()), (-32012, -32012, "end_turn"));
+    let replay = world.client().await.load(&session, world.cwd()).await;
+    let said = |updates: &[Value]| -> Vec<String> {
+        let updates: Vec<Value> =
+            updates.iter().filter(|one| one["_meta"]["rejoin"]["notice"].is_null()).cloned().collect();
+        fold(&updates).into_iter().filter(|line| line.starts_with("agent")).collect()
+    };
+    assert_eq!(said(&client.updates(&session)), ["agent: one", "agent: three"]);
+    assert_eq!(said(&replay), ["agent: one", "agent: three"]);
+}
+
+#[tokio::test]
+async fn a_prompt_that_cannot_be_kept_does_not_reach_the_agent() {
+    let store = FaultStore::new();
+    let world = plain_agent().store(store.clone()).start();
+    let (client, session) = world.client_with_session().await;
+
+    store.set_full(true);
+    let error = client.prompt(&session, "say one").await.error().await;
+
+    let data: Value = serde_json::from_str(error.as_json()).unwrap();
+    assert_eq!((error.code(), data["data"]["kind"].as_str()), (-32012, Some("store_failed")));
+    assert_eq!(world.agent_got("session/prompt").len(), 0);
+}
+
+#[tokio::test]
+async fn an_end_that_cannot_be_kept_fails_the_prompt() {
+    let store = FaultStore::new();
+    let world = plain_agent().store(store.clone()).start();
+    let (client, session) = world.client_with_session().await;
+    let turn = client.prompt(&session, "say one\ngate").await;
+    client.until_said(&session, "one").await;
+
+    store.set_full(true);
+    client.go(&session).await;
+    let error = turn.error().await;
+    store.set_full(false);
+
+    assert_eq!((error.code(), client.turn(&session, "say two").await.as_str()), (-32012, "end_turn"));
+}
+
+#[tokio::test]
+async fn an_update_between_turns_that_cannot_be_kept_is_not_shown() {
+    let store = FaultStore::new();
+    let world = plain_agent().store(store.clone()).start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "say one").await;
+
+    store.set_full(true);
+    client.notify("_say", json!({ "sessionId": session, "text": "hidden" })).await;
+    world.to_agents.until(Direction::In, "session/update", 2).await;
+    client.call("_ext/barrier", json!({ "sessionId": session })).await.unwrap();
+    client.call("session/status", json!({ "sessionId": session })).await.unwrap();
+    store.set_full(false);
+    client.notify("_say", json!({ "sessionId": session, "text": "shown" })).await;
+    client.until_said(&session, "shown").await;
+
+    let replay = world.client().await.load(&session, world.cwd()).await;
+    assert_eq!(fold(&client.updates(&session)), ["agent: one", "agent: shown"]);
+    assert_eq!(fold(&replay)[1..], fold(&client.updates(&session)));
+}
+
+/// Two ways to one file, as two processes on two hosts have them.
+fn two_hosts() -> (TempStore, Arc<dyn SessionStore>, Arc<dyn SessionStore>) {
+    let kept = TempStore::new();
+    let open = || Arc::new(SqliteStore::open(kept.store.path()).unwrap());
+    let (here, there) = (FaultStore::elsewhere(open(), "a"), FaultStore::elsewhere(open(), "b"));
+    (kept, here, there)
+}
+
+#[tokio::test]
+async fn an_idle_owner_gives_way_and_learns_what_was_done_meanwhile() {
+    let (_kept, here, there) = two_hosts();
+    let (first, second) = (plain_agent().store(here).start(), plain_agent().store(there).start());
+    let (client, session) = first.client_with_session().await;
+    client.turn(&session, "say one").await;
+    let other = second.client().await;
+    other.load(&session, first.cwd()).await;
+
+    other.turn(&session, "say two").await;
+    client.turn(&session, "say three").await;
+
+    let replay = second.client().await.load(&session, first.cwd()).await;
+    let told: Vec<String> = fold(&replay).into_iter().filter(|line| line.starts_with("user")).collect();
+    assert_eq!(told, ["user: say one", "user: say two", "user: say three"]);
+    let briefing = first.prompts_to_agent().last().unwrap()[0].clone();
+    assert!(briefing.contains("User: say two\nYou: two"), "{briefing}");
+}
+
+#[tokio::test]
+async fn a_turn_that_runs_elsewhere_can_be_read_and_conflicts_with_a_prompt() {
+    let (_kept, here, there) = two_hosts();
+    let (first, second) = (plain_agent().store(here).start(), plain_agent().store(there).start());
+    let (client, session) = first.client_with_session().await;
+    let turn = client.prompt(&session, "say one\ngate").await;
+    client.until_said(&session, "one").await;
+    let other = second.client().await;
+
+    let replay = other.load(&session, first.cwd()).await;
+    let error = other.prompt(&session, "say two").await.error().await;
+    client.go(&session).await;
+    turn.result().await;
+    let reason = other.turn(&session, "say three").await;
+
+    let data: Value = serde_json::from_str::<Value>(error.as_json()).unwrap()["data"].clone();
+    assert_eq!(fold(&replay)[1..], ["agent: one"]);
+    assert_eq!((error.code(), &data["kind"], &data["owner"]["host"]), (-32011, &json!("session_in_use"), &json!("a")));
+    assert_eq!(reason, "end_turn");
+}
+
+#[tokio::test]
+async fn a_session_that_was_never_prompted_is_kept_and_not_listed() {
+    let (_kept, here, there) = two_hosts();
+    let (first, second) = (plain_agent().store(here).start(), plain_agent().store(there).start());
+    let (client, session) = first.client_with_session().await;
+    client.leave().await;
+    let other = second.client().await;
+
+    let rows = other.call("session/list", json!({})).await.unwrap()["sessions"].clone();
+    let replay = other.load(&session, first.cwd()).await;
+
+    assert_eq!((rows, replay.len()), (json!([]), 0));
+}
