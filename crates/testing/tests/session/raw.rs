@@ -40,9 +40,14 @@ impl RawClient {
 
     /// The next message.
     pub(crate) async fn next(&mut self) -> Value {
+        serde_json::from_str(&self.next_line().await).unwrap()
+    }
+
+    /// The next line.
+    pub(crate) async fn next_line(&mut self) -> String {
         let line = tokio::time::timeout(Duration::from_secs(60), self.lines.next_line()).await;
         let line = line.unwrap_or_else(|_| panic!("nothing came")).unwrap();
-        serde_json::from_str(&line.unwrap_or_else(|| panic!("the connection ended"))).unwrap()
+        line.unwrap_or_else(|| panic!("the connection ended"))
     }
 
     /// The answer to the request `id`; what comes before it is dropped.

@@ -201,3 +201,19 @@ async fn an_agent_that_dies_at_new_fails_that_and_is_started_again_for_the_next(
 
     assert_eq!((first.code(), second.code(), world.agent_got("initialize").len()), (-32010, -32010, 2));
 }
+
+#[tokio::test]
+#[ignore = "when a load has the agent open the session otherwise, requests that wait for that are forgotten"]
+async fn an_extension_that_waits_for_the_agent_is_answered_whatever_comes() {
+    let world = plain_agent().start();
+    let session = rejoin_testing::create_with_turn(&*world.store, "hello", "there").await;
+    let client = world.client().await;
+
+    let waiting = client.begin("_ext/do", json!({ "sessionId": session.as_str() })).await;
+    let params = json!({
+        "sessionId": session.as_str(), "cwd": "/project", "mcpServers": [], "additionalDirectories": ["/a"],
+    });
+    client.call("session/load", params).await.unwrap();
+
+    waiting.result().await;
+}
