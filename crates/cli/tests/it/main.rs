@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+#[cfg(target_os = "linux")]
+mod test_acp;
 mod test_config;
 mod test_export;
 mod test_global;

@@ -16,7 +16,12 @@ impl RawClient {
     /// Connects to `layer`, and says nothing yet.
     pub(crate) fn connect(layer: &Arc<SessionLayer>) -> Self {
         // Whoever sends a batch before it reads must not be blocked.
-        let (ours, theirs) = tokio::io::duplex(16 * 1024 * 1024);
+        Self::connect_with_room(layer, 16 * 1024 * 1024)
+    }
+
+    /// The same, with `room` bytes in each direction between the two.
+    pub(crate) fn connect_with_room(layer: &Arc<SessionLayer>, room: usize) -> Self {
+        let (ours, theirs) = tokio::io::duplex(room);
         let (reader, writer) = tokio::io::split(theirs);
         let layer = Arc::clone(layer);
         tokio::spawn(async move { layer.serve(reader, writer).await });

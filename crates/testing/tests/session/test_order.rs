@@ -3,6 +3,7 @@
 use rejoin_testing::{Event, TestClient, fold, updates_in};
 use serde_json::{Value, json};
 
+use crate::raw::RawClient;
 use crate::world::{World, agent_that_can, plain_agent};
 
 /// A barrier: what was sent to the client before its answer has come when it is there.
@@ -183,6 +184,50 @@ async fn a_fork_in_a_turn_begins_at_the_last_ended_one_and_goes_its_own_way() {
 
     assert_eq!(said_by_agent(&world, fork).await, ["agent: one", "agent: three"]);
     assert_eq!(said_by_agent(&world, &session).await, ["agent: one", "agent: two"]);
+}
+
+#[tokio::test]
+async fn a_fork_can_begin_at_an_earlier_message() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    for text in ["say one", "say two", "say three"] {
+        client.turn(&session, text).await;
+    }
+    let updates = client.updates(&session);
+    let second = updates.iter().find(|update| update["content"]["text"] == "two").unwrap()["messageId"].clone();
+
+    let params = json!({ "sessionId": session, "cwd": world.cwd(), "_meta": { "rejoin": { "at": second } } });
+    let made = client.call("session/fork", params).await.unwrap();
+
+    let fork = made["sessionId"].as_str().unwrap();
+    assert_eq!(said_by_agent(&world, fork).await, ["agent: one", "agent: two"]);
+}
+
+#[tokio::test]
+async fn a_client_that_reads_late_gets_everything_in_order() {
+    const CHUNKS: usize = 40_000;
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    let mut late = RawClient::connect_with_room(&world.layer, 1024);
+    late.initialize().await;
+    late.request(json!(1), "session/resume", &json!({ "sessionId": session, "cwd": world.cwd() })).await;
+    late.answer_to(&json!(1)).await;
+
+    client.turn(&session, &format!("stream {CHUNKS}")).await;
+    client.turn(&session, "say done").await;
+
+    let mut updates: Vec<Value> = Vec::new();
+    while updates.last().is_none_or(|update| update["content"]["text"] != "done") {
+        updates.push(late.next().await["params"]["update"].clone());
+    }
+    let all: String = (0..CHUNKS).map(|number| format!("{number} ")).collect();
+    let expected = [
+        format!("user: stream {CHUNKS}"),
+        format!("agent: {all}"),
+        "user: say done".to_owned(),
+        "agent: done".to_owned(),
+    ];
+    assert!(fold(&updates) == expected, "{} updates, not what was sent", updates.len());
 }
 
 /// What the agent said, by a replay, without our remarks.

@@ -200,3 +200,14 @@ async fn a_turn_whose_owner_died_is_closed_by_whoever_opens_the_session_next() {
 
     assert_eq!(fold(&replay), ["user: go", "agent: half an ans", "tool t1: failed"]);
 }
+
+#[tokio::test]
+async fn a_briefing_that_the_agent_sends_back_is_not_shown() {
+    let world = plain_agent().with("--fault", "echo").start();
+    let (client, session) = with_dead_agent(&world, with_notices()).await;
+
+    client.turn(&session, "say two").await;
+
+    let replay = world.client().await.load(&session, world.cwd()).await;
+    assert_eq!(fold(&replay), ["user: say one", "agent: one", "user: crash 1", "user: say two", "agent: two"]);
+}

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rejoin::WhileBusy;
 use rejoin_testing::{Event, TestClient, fold};
+use rejoin_wire::Direction;
 use serde_json::{Value, json};
 
 use crate::world::{agent_that_can, plain_agent};
@@ -235,6 +236,45 @@ async fn a_turn_goes_on_when_its_client_goes_away() {
     other.until_said(&session, "two").await;
 
     assert_eq!(fold(&other.updates(&session))[1..], ["agent: one", "agent: two"]);
+}
+
+#[tokio::test]
+async fn a_prompt_that_waits_survives_the_death_of_the_agent() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    let dies = client.prompt(&session, "gate\ncrash 1").await;
+    let waits = queue(&client, &session, "say two").await;
+
+    client.go(&session).await;
+
+    assert_eq!((dies.error().await.code(), stop_reason(waits).await.as_str()), (-32010, "end_turn"));
+}
+
+#[tokio::test]
+async fn a_prompt_can_be_cancelled_while_the_agent_opens_the_session() {
+    let world = agent_that_can(&["load"]).with("--deaf-to", "session/load").with_memory().start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "say one").await;
+    client.prompt(&session, "crash 1").await.error().await;
+    let prompt = client.prompt(&session, "say two").await;
+    world.to_agents.until(Direction::Out, "session/load", 1).await;
+
+    client.cancel(&session).await;
+
+    assert_eq!(stop_reason(prompt).await, "cancelled");
+    assert_eq!(world.prompts_to_agent().len(), 2);
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_start_in_time_is_said_to() {
+    let limit = Duration::from_millis(100);
+    let world =
+        plain_agent().with("--deaf-to", "initialize").options(|options| options.agent_start_limit = limit).start();
+    let client = world.client().await;
+
+    let error = client.call("session/new", json!({ "cwd": world.cwd(), "mcpServers": [] })).await.unwrap_err();
+
+    assert_eq!((error.code(), data(&error)["kind"].as_str()), (-32010, Some("agent_start_timeout")));
 }
 
 fn data(error: &rejoin_wire::RpcError) -> Value {
