@@ -36,7 +36,7 @@ pub(super) async fn run(agent: Arc<Agent>, id: RequestId, params: Value) {
     };
     turn.agent.respond(&id, answer.as_ref()).await;
     for text in std::mem::take(&mut turn.late) {
-        let late = turn.chunk("agent_message_chunk", &text, &turn.new_id());
+        let late = chunk("agent_message_chunk", &text, turn.new_id().as_ref());
         turn.agent.update(&turn.session.id, &late).await;
     }
 }
@@ -78,14 +78,14 @@ impl Turn {
     async fn step(&mut self, step: Step) -> Result<(), End> {
         match step {
             Step::Say(text) => self.say(&text).await,
-            Step::Think(text) => self.send(&self.chunk("agent_thought_chunk", &text, &self.new_id())).await,
+            Step::Think(text) => self.send(&chunk("agent_thought_chunk", &text, self.new_id().as_ref())).await,
             Step::Stream(n_chunks) => {
                 let id = self.new_id();
                 for number in 0..n_chunks {
                     if self.session.is_cancelled() {
                         return Err(End::Cancelled);
                     }
-                    self.send(&self.chunk("agent_message_chunk", &format!("{number} "), &id)).await;
+                    self.send(&chunk("agent_message_chunk", &format!("{number} "), id.as_ref())).await;
                 }
             }
             Step::Tool(id, title) => {
@@ -153,7 +153,7 @@ impl Turn {
     }
 
     async fn say(&self, text: &str) {
-        self.send(&self.chunk("agent_message_chunk", text, &self.new_id())).await;
+        self.send(&chunk("agent_message_chunk", text, self.new_id().as_ref())).await;
     }
 
     async fn say_answer(&self, what: &str, answer: oneshot::Receiver<Outcome>) {
@@ -177,18 +177,19 @@ impl Turn {
         self.agent.update(&self.session.id, update).await;
     }
 
-    fn chunk(&self, kind: &str, text: &str, id: &Option<String>) -> String {
-        let mut update = json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } });
-        if let Some(id) = id {
-            update["messageId"] = json!(id);
-        }
-        update.to_string()
-    }
-
     /// A new message's id, unless this agent gives none.
     fn new_id(&self) -> Option<String> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let id = || format!("message-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         (!self.agent.args.has_fault("no-ids")).then(id)
     }
+}
+
+/// A chunk of the message `id`.
+fn chunk(kind: &str, text: &str, id: Option<&String>) -> String {
+    let mut update = json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } });
+    if let Some(id) = id {
+        update["messageId"] = json!(id);
+    }
+    update.to_string()
 }

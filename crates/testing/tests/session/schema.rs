@@ -124,7 +124,7 @@ fn settle(requests: &mut Vec<Request>, message: &Value) -> Option<String> {
 
 fn check_params(is_to_agent: bool, method: &str, params: Option<&Value>, is_request: bool) -> Option<String> {
     let half = if is_to_agent { TO_AGENT } else { TO_CLIENT };
-    let known = half.iter().find(|known| known.method == method && known.result.is_some() == is_request);
+    let known = half.iter().find(|known| known.name == method && known.result.is_some() == is_request);
     match known {
         Some(known) => check(known.params, params.unwrap_or(&Value::Object(serde_json::Map::new()))),
         None if method.starts_with('_') || EXCEPTIONS.iter().any(|(exception, _)| *exception == method) => None,
@@ -133,7 +133,7 @@ fn check_params(is_to_agent: bool, method: &str, params: Option<&Value>, is_requ
 }
 
 fn check_result(method: &str, result: &Value) -> Option<String> {
-    let known = TO_AGENT.iter().chain(TO_CLIENT).find(|known| known.method == method)?;
+    let known = TO_AGENT.iter().chain(TO_CLIENT).find(|known| known.name == method)?;
     // Nothing at all is an empty result.
     let empty = Value::Object(serde_json::Map::new());
     check(known.result?, if result.is_null() { &empty } else { result })
@@ -154,7 +154,7 @@ fn check(schema: SchemaOf, value: &Value) -> Option<String> {
 }
 
 struct Method {
-    method: &'static str,
+    name: &'static str,
     params: SchemaOf,
     /// None for a notification.
     result: Option<SchemaOf>,
@@ -163,8 +163,8 @@ struct Method {
 const ERROR: SchemaOf = || schemars::schema_for!(acp::Error);
 
 macro_rules! methods {
-    ($($method:literal $params:ident $($result:ident)?;)*) => {
-        &[$(Method { method: $method, params: || schemars::schema_for!(acp::$params), result: methods!(@ $($result)?) },)*]
+    ($($name:literal $params:ident $($result:ident)?;)*) => {
+        &[$(Method { name: $name, params: || schemars::schema_for!(acp::$params), result: methods!(@ $($result)?) },)*]
     };
     (@ $result:ident) => { Some(|| schemars::schema_for!(acp::$result)) };
     (@) => { None };

@@ -80,7 +80,7 @@ impl Mutator {
             self.mutate(&mut params, 0);
         }
         let params = match self.random.below(50) {
-            0 => nested(self.random.below(2_000)),
+            0 => nested(1 + self.random.below(2_000)),
             1 => format!("{{\"sessionId\":{}}}", nested(100)),
             _ => params.to_string(),
         };

@@ -129,7 +129,7 @@ async fn one_that_loads_in_mid_stream_misses_nothing_and_gets_nothing_twice() {
         turn.result().await;
 
         other.until_said(&session, &format!("{} ", CHUNKS - 1)).await;
-        let all: String = (0..CHUNKS).map(|number| format!("{number} ")).collect();
+        let all = streamed(CHUNKS);
         let expected = [format!("user: stream {CHUNKS}"), format!("agent: {all}")];
         assert_eq!(fold(&other.updates(&session)), expected, "joined at {point}");
     }
@@ -220,7 +220,7 @@ async fn a_client_that_reads_late_gets_everything_in_order() {
     while updates.last().is_none_or(|update| update["content"]["text"] != "done") {
         updates.push(late.next().await["params"]["update"].clone());
     }
-    let all: String = (0..CHUNKS).map(|number| format!("{number} ")).collect();
+    let all = streamed(CHUNKS);
     let expected = [
         format!("user: stream {CHUNKS}"),
         format!("agent: {all}"),
@@ -228,6 +228,11 @@ async fn a_client_that_reads_late_gets_everything_in_order() {
         "agent: done".to_owned(),
     ];
     assert!(fold(&updates) == expected, "{} updates, not what was sent", updates.len());
+}
+
+/// The message of the step `stream N`.
+fn streamed(n_chunks: usize) -> String {
+    (0..n_chunks).flat_map(|number| [number.to_string(), " ".to_owned()]).collect()
 }
 
 /// What the agent said, by a replay, without our remarks.
