@@ -87,6 +87,19 @@ impl Live {
         }
     }
 
+    /// `client` is gone: what it was asked is asked of somebody else, or of the next who comes.
+    pub(super) fn ask_others(&mut self, client: &Client) {
+        for ask in self.asks.open.values_mut() {
+            if ask.asked.as_ref().is_some_and(|(asked, _)| **asked == *client) {
+                ask.asked = None;
+            }
+        }
+        let somebody = self.subscribers.anyone(None).map(|(client, feed)| (Arc::clone(client), feed.clone()));
+        if let Some((client, feed)) = somebody {
+            self.ask_anew(&client, &feed);
+        }
+    }
+
     fn ask(&mut self, ask_id: AskId, client: &Arc<Client>, feed: &Feed) {
         let Some(ask) = self.asks.open.get_mut(&ask_id) else { return };
         let reply = ClientReply::Session { mailbox: self.mailbox.clone(), ask: ask_id };

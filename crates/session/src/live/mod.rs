@@ -243,7 +243,10 @@ impl Live {
             Command::Notify { method, params } => self.agent.notify(&method, &params),
             Command::Answered { ask, outcome } => self.answered(ask, outcome).await,
             Command::Chosen(chosen) => self.chosen(*chosen).await,
-            Command::Detach(client) => self.subscribers.remove(&client),
+            Command::Detach(client) => {
+                self.subscribers.remove(&client);
+                self.ask_others(&client);
+            }
             Command::End => {
                 self.is_ending = true;
                 self.handle(Event::Closing).await;

@@ -82,7 +82,6 @@ async fn a_permission_that_nobody_was_there_for_is_asked_of_the_next_who_loads()
 }
 
 #[tokio::test]
-#[ignore = "a question stays with a client that is gone: nobody is asked again"]
 async fn a_permission_that_a_client_left_open_is_asked_of_the_next_who_loads() {
     let world = plain_agent().start();
     let (client, session) = world.client_with_session().await;
@@ -100,7 +99,6 @@ async fn a_permission_that_a_client_left_open_is_asked_of_the_next_who_loads() {
 }
 
 #[tokio::test]
-#[ignore = "a question stays with a client that is gone: nobody is asked again"]
 async fn a_permission_that_a_client_left_open_is_asked_of_another_that_is_there() {
     let world = plain_agent().start();
     let (client, session) = world.client_with_session().await;

@@ -203,7 +203,6 @@ async fn an_agent_that_dies_at_new_fails_that_and_is_started_again_for_the_next(
 }
 
 #[tokio::test]
-#[ignore = "when a load has the agent open the session otherwise, requests that wait for that are forgotten"]
 async fn an_extension_that_waits_for_the_agent_is_answered_whatever_comes() {
     let world = plain_agent().start();
     let session = rejoin_testing::create_with_turn(&*world.store, "hello", "there").await;

@@ -118,7 +118,6 @@ async fn a_session_that_nobody_has_can_be_deleted_and_nothing_else() {
 }
 
 #[tokio::test]
-#[ignore = "an id that we could not have given is refused with -32002 also by delete"]
 async fn a_session_that_nobody_could_have_can_be_deleted() {
     let world = plain_agent().start();
     let client = world.client().await;

@@ -207,7 +207,6 @@ async fn what_is_no_update_is_dropped_and_the_turn_goes_on() {
 }
 
 #[tokio::test]
-#[ignore = "what a load in a turn says of folders and servers is noted, and the agent that is open never gets it"]
 async fn folders_that_come_in_a_turn_reach_the_agent_before_the_next() {
     let world = agent_that_can(&["dirs"]).start();
     let (client, session) = world.client_with_session().await;
