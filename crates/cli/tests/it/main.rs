@@ -3,11 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 #[cfg(target_os = "linux")]
+mod acp;
+#[cfg(target_os = "linux")]
 mod test_acp;
 mod test_config;
 mod test_export;
 mod test_global;
 mod test_import;
+#[cfg(target_os = "linux")]
+mod test_kill;
 mod test_list;
 mod test_search;
 mod test_show;

@@ -1,13 +1,8 @@
 //! `rejoin acp`, with a client that does not read.
 
-use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-use std::thread;
-use std::time::Duration;
+use serde_json::json;
 
-use serde_json::{Value, json};
-
+use crate::acp::Acp;
 use crate::world::{Transcript, World};
 
 const ID: &str = "00000000000000000000000000000001";
@@ -22,7 +17,7 @@ const ROOM: u64 = 16 * 1024 * 1024;
 fn a_client_that_does_not_read_costs_little_memory_and_gets_everything_when_it_does() {
     let world = World::new();
     import_long_session(&world);
-    let mut acp = Acp::start(&world);
+    let mut acp = Acp::start(&world, &["/does/not/exist"]);
     acp.send(1, "initialize", &json!({ "protocolVersion": 1, "clientCapabilities": {} }));
     acp.answer_to(1);
     let before = acp.peak_memory();
@@ -59,68 +54,4 @@ fn noise(len: usize) -> String {
         char::from(b' ' + u8::try_from(seed >> 58).unwrap())
     };
     (0..len).map(letter).collect()
-}
-
-/// The program, with an agent that can't be started.
-struct Acp {
-    child: Child,
-    stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
-}
-
-impl Acp {
-    fn start(world: &World) -> Self {
-        let mut command = world.command(&["acp", "--", "/does/not/exist"]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let (stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        Self { child, stdin, stdout }
-    }
-
-    fn send(&mut self, id: u64, method: &str, params: &Value) {
-        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        writeln!(self.stdin, "{request}").unwrap();
-    }
-
-    /// The answer to the request `id`, and how many bytes came before it.
-    fn answer_to(&mut self, id: u64) -> (Value, usize) {
-        let (mut n_bytes, mut line) = (0, String::new());
-        loop {
-            line.clear();
-            assert_ne!(self.stdout.read_line(&mut line).unwrap(), 0, "the output ended");
-            if line.starts_with(&format!(r#"{{"jsonrpc":"2.0","id":{id},"#)) {
-                return (serde_json::from_str(&line).unwrap(), n_bytes);
-            }
-            n_bytes += line.len();
-        }
-    }
-
-    /// Waits until the program does nothing any more: it has read no more of the store for a while.
-    fn wait_until_stalled(&self) {
-        let (mut last, mut still) = (0, 0);
-        while still < 10 {
-            // The only sign of a program that waits is that nothing happens.
-            thread::sleep(Duration::from_millis(50));
-            let now = self.number_in("io", "rchar:") + self.number_in("io", "wchar:");
-            still = if now == last { still + 1 } else { 0 };
-            last = now;
-        }
-    }
-
-    /// The most memory that the program has had, in bytes.
-    fn peak_memory(&self) -> u64 {
-        self.number_in("status", "VmHWM:") * 1024
-    }
-
-    fn number_in(&self, file: &str, name: &str) -> u64 {
-        let text = fs::read_to_string(format!("/proc/{}/{file}", self.child.id())).unwrap();
-        let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-        line.split_whitespace().next().unwrap().parse().unwrap()
-    }
-}
-
-impl Drop for Acp {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
