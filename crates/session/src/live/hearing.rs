@@ -49,6 +49,10 @@ impl Live {
         // The room of the updates is given back when they are recorded.
         let (mut steps, mut rooms) = (Vec::new(), Vec::new());
         for event in events {
+            // What one that was just let go of said besides is dropped.
+            if self.agent.open().is_none() {
+                break;
+            }
             if let AgentEvent::Update(mut update) = event {
                 rooms.extend(update.room.take());
                 let step = step_of(update, now(), self.turn, &mut self.message_ids, &mut self.echo);
