@@ -34,6 +34,8 @@ pub struct LayerOptions {
     pub briefing_limit: usize,
     /// After this time without a word, an agent is stopped until it is needed again.
     pub idle_agent_limit: Duration,
+    /// How long the owner of a turn on another host may be silent before the session is taken over.
+    pub lease: Duration,
     /// After this time a session that was never prompted is removed.
     pub empty_session_limit: Duration,
 }
@@ -48,6 +50,7 @@ impl Default for LayerOptions {
             restore_limit: Duration::from_secs(30),
             briefing_limit: 32 * 1024,
             idle_agent_limit: Duration::from_secs(15 * 60),
+            lease: Duration::from_secs(15),
             empty_session_limit: Duration::from_secs(24 * 60 * 60),
         }
     }
@@ -86,11 +89,13 @@ impl SessionLayer {
     pub fn new(store: Arc<dyn SessionStore>, agent: AgentCommand, options: LayerOptions, taps: Taps) -> Self {
         let limits = (options.agent_start_limit, options.idle_agent_limit);
         let agents = Agents::new(agent, limits, taps.agents.clone(), Arc::clone(&store));
+        let lease_millis = i64::try_from(options.lease.as_millis()).unwrap_or(i64::MAX);
+        let owner = Owner { lease_millis, ..Owner::this_process() };
         let shared = Shared {
             store,
             agents,
             options,
-            owner: Owner::this_process(),
+            owner,
             sessions: Mutex::default(),
             count: watch::Sender::new(0),
             ending: watch::Sender::new(false),

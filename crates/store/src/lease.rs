@@ -9,8 +9,8 @@ use std::fmt;
 use rejoin_transcript::{EntryNumber, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// How long a holder on another host is believed to be alive after its last sign.
-pub const LEASE_MILLIS: i64 = 15_000;
+/// How long a holder on another host is believed to be alive after its last sign, unless it says otherwise.
+const LEASE_MILLIS: i64 = 15_000;
 
 /// A process that holds, or wants, a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,13 +23,26 @@ pub struct Owner {
     pub pid: u32,
     /// When the process started, in the system's own unit: tells it from a later process with the same id.
     pub started: u64,
+    /// How long it is believed to be alive after its last sign, where nobody can look.
+    #[serde(default = "lease_millis")]
+    pub lease_millis: i64,
+}
+
+fn lease_millis() -> i64 {
+    LEASE_MILLIS
 }
 
 impl Owner {
     /// This process.
     pub fn this_process() -> Self {
         let pid = std::process::id();
-        Self { host: host_name(), boot: boot_id(), pid, started: start_time(pid).unwrap_or_default() }
+        Self {
+            host: host_name(),
+            boot: boot_id(),
+            pid,
+            started: start_time(pid).unwrap_or_default(),
+            lease_millis: LEASE_MILLIS,
+        }
     }
 
     /// Whether the process is alive, as far as this host can tell; `None` if it runs elsewhere.
@@ -51,6 +64,8 @@ pub struct Lease {
     pub session: SessionId,
     /// Grows with each new holder.
     pub token: u64,
+    /// How long the holder is believed to be alive after its last sign.
+    pub(crate) millis: i64,
     /// The session's last entry when the lease was taken.
     pub head: EntryNumber,
     /// The entry that began a turn which its former owner left unfinished; the new holder closes it first.
@@ -135,7 +150,7 @@ mod tests {
     }
 
     fn elsewhere() -> Owner {
-        Owner { host: "far".to_owned(), boot: "other".to_owned(), pid: 1, started: 1 }
+        Owner { host: "far".to_owned(), boot: "other".to_owned(), pid: 1, started: 1, lease_millis: LEASE_MILLIS }
     }
 
     fn check(held: &Held, turn_is_running: bool, expected: bool) {

@@ -22,7 +22,7 @@ use futures::{Stream, stream};
 use rejoin_transcript::{Entry, EntryNumber, Fact, Session, SessionId, Step, Timestamp};
 
 pub use error::StoreError;
-pub use lease::{LEASE_MILLIS, Lease, Owner};
+pub use lease::{Lease, Owner};
 pub use list::{ArchivedFilter, Cursor, ListFilter, PAGE_SIZE, Page};
 pub use memory::MemoryStore;
 pub use pages::entries;
@@ -65,7 +65,7 @@ pub trait SessionStore: Send + Sync {
     /// Fails with [`StoreError::InUse`] while another, living owner runs a turn of it.
     async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError>;
 
-    /// Shows that the holder is alive; needed more often than every [`LEASE_MILLIS`].
+    /// Shows that the holder is alive; needed more often than every [`Owner::lease_millis`].
     async fn renew(&self, lease: &Lease) -> Result<(), StoreError>;
 
     /// Gives the right to write back. Nothing happens if it was lost already.

@@ -13,8 +13,8 @@ use crate::lease::{Held, is_busy, is_held, may_take_over};
 use crate::list::{Place, read_cursor, write_cursor};
 use crate::search::{Terms, holds};
 use crate::{
-    Cursor, Hit, LEASE_MILLIS, Lease, ListFilter, MATCHES, Owner, Page, Pruned, ReplayPage, ReplayPlace, Retention,
-    Run, SearchOrder, SearchQuery, SessionStore, Stats, StoreError, VerifyReport,
+    Cursor, Hit, Lease, ListFilter, MATCHES, Owner, Page, Pruned, ReplayPage, ReplayPlace, Retention, Run, SearchOrder,
+    SearchQuery, SessionStore, Stats, StoreError, VerifyReport,
 };
 
 /// How many entries a page holds.
@@ -141,8 +141,9 @@ impl SessionStore for MemoryStore {
         self.with(session, |kept| {
             kept.check_free(owner, now)?;
             kept.token += 1;
-            kept.held = Some(Held { owner: owner.clone(), since: now, until: now.plus_millis(LEASE_MILLIS) });
+            kept.held = Some(Held { owner: owner.clone(), since: now, until: now.plus_millis(owner.lease_millis) });
             Ok(Lease {
+                millis: owner.lease_millis,
                 session: session.clone(),
                 token: kept.token,
                 head: kept.head(),
@@ -157,7 +158,7 @@ impl SessionStore for MemoryStore {
                 return Err(StoreError::LeaseLost { session: lease.session.clone() });
             }
             if let Some(held) = &mut kept.held {
-                held.until = crate::now().plus_millis(LEASE_MILLIS);
+                held.until = crate::now().plus_millis(lease.millis);
             }
             Ok(())
         })

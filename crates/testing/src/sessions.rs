@@ -10,7 +10,7 @@ use crate::steps::{at, chunk, end, prompt};
 
 /// A process on a host where nobody can look whether it lives.
 pub fn owner(name: &str) -> Owner {
-    Owner { host: name.to_owned(), boot: name.to_owned(), pid: 1, started: 1 }
+    Owner { host: name.to_owned(), boot: name.to_owned(), pid: 1, started: 1, lease_millis: 15_000 }
 }
 
 /// A session that works in `cwd`, which a client wrote with a slash behind it.

@@ -53,6 +53,7 @@ fn options_of(settings: &Settings) -> LayerOptions {
         restore_limit: behaviour.restore_limit,
         briefing_limit: behaviour.briefing_limit,
         idle_agent_limit: behaviour.idle_agent_limit,
+        lease: behaviour.lease,
         empty_session_limit: behaviour.empty_session_limit,
     }
 }

@@ -92,8 +92,4 @@ behaviour! {
     briefing_limit: usize = 32 * 1024, bytes;
     /// How long an owner on another host may be silent before its session is taken over.
     lease: Duration = Duration::from_secs(15), duration;
-    /// How long an MCP server may take to start.
-    mcp_start_limit: Duration = Duration::from_secs(10), duration;
-    /// How long a turn goes on that no client follows.
-    detached_turn_limit: Duration = Duration::from_secs(2 * 60 * 60), duration;
 }

@@ -24,8 +24,6 @@ fn without_files_all_settings_are_the_defaults() {
     empty_session_limit  24h                                default
     briefing_limit       32KiB                              default
     lease                15s                                default
-    mcp_start_limit      10s                                default
-    detached_turn_limit  2h                                 default
     log                  off                                default
     store                ~/.local/share/rejoin/sessions.db  default
     log_file             –                                  default
@@ -61,8 +59,6 @@ fn what_is_typed_goes_before_the_environment_the_project_and_the_user() {
     empty_session_limit  24h                       default
     briefing_limit       32KiB                     default
     lease                30s                       REJOIN_LEASE
-    mcp_start_limit      10s                       default
-    detached_turn_limit  2h                        default
     log                  off                       --log
     store                ~/.config/rejoin/user.db  ~/.config/rejoin/config.toml:5
     log_file             –                         default

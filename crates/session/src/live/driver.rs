@@ -9,7 +9,7 @@ use rejoin_transcript::json::{Object, other_members, replace_member, write_strin
 use rejoin_transcript::{Entry, Json, OpenToolCalls, Step, Turn, TurnEnd, live};
 use tokio::time::Instant;
 
-use super::{LAST_DEADLINE, Live, Prompt, RENEWAL};
+use super::{LAST_DEADLINE, Live, Prompt, SIGNS};
 use crate::Error;
 use crate::client::Responder;
 use crate::policy::{Echo, new_message_id};
@@ -124,7 +124,7 @@ impl Live {
         self.turn = Turn::In(turn);
         self.open_tools = OpenToolCalls::default();
         self.echo = Echo::of(&blocks);
-        self.renewal = Instant::now() + RENEWAL;
+        self.renewal = Instant::now() + self.layer.options.lease / SIGNS;
         // Whoever sent it knows it.
         self.subscribers.show_entry(&self.id, number, &live(&Entry { number, step }), |one| *one != *client);
         let now_titled = self.session()?.facts.title().map(str::to_owned);

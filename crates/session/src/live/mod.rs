@@ -44,8 +44,8 @@ use terminals::Terminals;
 /// The way to a live session.
 pub(crate) type Mailbox = mpsc::UnboundedSender<Command>;
 
-/// How often the owner of a running turn shows that it lives.
-const RENEWAL: Duration = Duration::from_secs(5);
+/// How often the owner of a running turn shows that it lives while it is believed to.
+const SIGNS: u32 = 3;
 
 /// How long a turn is given to end when everything ends.
 const LAST_DEADLINE: Duration = Duration::from_secs(2);
@@ -336,7 +336,7 @@ impl Live {
     }
 
     async fn renew(&mut self) {
-        self.renewal = Instant::now() + RENEWAL;
+        self.renewal = Instant::now() + self.layer.options.lease / SIGNS;
         if let Some(recorder) = &self.recorder
             && let Err(error) = recorder.renew().await
         {

@@ -7,7 +7,7 @@ use super::database::Db;
 use super::read;
 use super::rows::{Log, not_found};
 use crate::lease::{Held, is_busy, is_held, may_take_over};
-use crate::{LEASE_MILLIS, Lease, Owner, StoreError};
+use crate::{Lease, Owner, StoreError};
 
 /// A session's lease, and whether a turn is running.
 struct Standing {
@@ -23,16 +23,22 @@ pub(super) fn acquire(db: &Db<'_>, session: &SessionId, owner: &Owner, now: Time
     let holder = serde_json::to_string(owner).map_err(|error| db.damaged(error.to_string()))?;
     db.execute(
         "UPDATE session SET token = ?2, holder = ?3, held_since = ?4, held_until = ?5 WHERE log = ?1",
-        params![standing.log.0, token, holder, now.as_millis(), now.plus_millis(LEASE_MILLIS).as_millis()],
+        params![standing.log.0, token, holder, now.as_millis(), now.plus_millis(owner.lease_millis).as_millis()],
     )?;
     let head = read::head(db, standing.log)?;
-    Ok(Lease { session: session.clone(), token, head, unfinished_since: standing.running_since })
+    Ok(Lease {
+        session: session.clone(),
+        token,
+        millis: owner.lease_millis,
+        head,
+        unfinished_since: standing.running_since,
+    })
 }
 
 pub(super) fn renew(db: &Db<'_>, lease: &Lease, now: Timestamp) -> Result<(), StoreError> {
     let renewed = db.execute(
         "UPDATE session SET held_until = ?3 WHERE id = ?1 AND token = ?2",
-        params![lease.session.as_str(), lease.token, now.plus_millis(LEASE_MILLIS).as_millis()],
+        params![lease.session.as_str(), lease.token, now.plus_millis(lease.millis).as_millis()],
     )?;
     if renewed == 1 { Ok(()) } else { Err(StoreError::LeaseLost { session: lease.session.clone() }) }
 }
