@@ -18,41 +18,56 @@ const BATCH: usize = 200;
 /// How many requests are tried; more with `REJOIN_FUZZ_CASES`.
 const CASES: usize = 20_000;
 
+/// A layer is used for so many of them, so that what it keeps does not slow it down.
+const LAYER: usize = 10_000;
+
 #[tokio::test]
 async fn every_mutated_request_is_answered_once_and_good_ones_still_work() {
     let n_cases = std::env::var("REJOIN_FUZZ_CASES").map_or(CASES, |cases| cases.parse().unwrap());
+    let mut mutator = Mutator { random: Random(0x5eed), session: String::new() };
+    for first in (0..n_cases).step_by(LAYER) {
+        let store = Arc::new(MemoryStore::default());
+        let layer = new_layer(store.clone());
+        for _ in (first..n_cases.min(first + LAYER)).step_by(BATCH) {
+            // The last one may have been deleted.
+            mutator.session = new_session(&*store).await;
+            try_batch(&layer, &mut mutator).await;
+        }
+        layer.end().await;
+    }
+}
+
+/// Sends requests, waits for the answer to each, and sees whether a good one is answered well.
+async fn try_batch(layer: &Arc<SessionLayer>, mutator: &mut Mutator) {
+    let mut client = RawClient::connect(layer);
+    client.initialize().await;
+    let mut open = HashMap::new();
+    for case in 0..BATCH {
+        let id = format!("case {case}");
+        let request = mutator.request(&id);
+        client.send(&request).await;
+        open.insert(id, request);
+    }
+    while !open.is_empty() {
+        let line = tokio::time::timeout(Duration::from_secs(20), client.next_line()).await;
+        let line = line.unwrap_or_else(|_| panic!("not answered: {open:#?}"));
+        // What is passed through may be nested too deeply, or hold numbers too large, for the test to read.
+        let members: HashMap<String, &RawValue> = serde_json::from_str(&line).unwrap();
+        let id = members.get("id").filter(|_| !members.contains_key("method"));
+        if let Some(Ok(id)) = id.map(|id| serde_json::from_str::<String>(id.get())) {
+            assert!(open.remove(&id).is_some(), "answered twice, or never asked: {line}");
+        }
+    }
+    client.request(json!("good"), "session/list", &json!({ "cwd": "/nowhere" })).await;
+    while !client.next_line().await.starts_with(r#"{"jsonrpc":"2.0","id":"good","result":{"sessions":[]"#) {}
+}
+
+fn new_layer(store: Arc<MemoryStore>) -> Arc<SessionLayer> {
     let program = env!("CARGO_BIN_EXE_scripted-agent").to_owned();
     let args = ["modes", "models", "options", "commands"].iter().flat_map(|ability| ["--can", *ability]);
-    let args = args.map(str::to_owned).collect();
-    let command = Command { program, args, env: Vec::new(), cwd: None };
+    let command = Command { program, args: args.map(str::to_owned).collect(), env: Vec::new(), cwd: None };
     let agent = AgentCommand { name: None, command };
-    let store = Arc::new(MemoryStore::default());
-    let layer = Arc::new(SessionLayer::new(store.clone(), agent, LayerOptions::default(), Taps::default()));
-    let mut mutator = Mutator { random: Random(0x5eed), session: String::new() };
-    for first in (0..n_cases).step_by(BATCH) {
-        // The last one may have been deleted.
-        mutator.session = new_session(&*store).await;
-        let mut client = RawClient::connect(&layer);
-        client.initialize().await;
-        let mut open = HashMap::new();
-        for case in first..n_cases.min(first + BATCH) {
-            let request = mutator.request(&format!("case {case}"));
-            client.send(&request).await;
-            open.insert(format!("case {case}"), request);
-        }
-        while !open.is_empty() {
-            let line = tokio::time::timeout(Duration::from_secs(20), client.next_line()).await;
-            let line = line.unwrap_or_else(|_| panic!("not answered: {open:#?}"));
-            // What is passed through may be nested too deeply, or hold numbers too large, for the test to read.
-            let members: HashMap<String, &RawValue> = serde_json::from_str(&line).unwrap();
-            let id = members.get("id").filter(|_| !members.contains_key("method"));
-            if let Some(Ok(id)) = id.map(|id| serde_json::from_str::<String>(id.get())) {
-                assert!(open.remove(&id).is_some(), "answered twice, or never asked: {line}");
-            }
-        }
-        client.request(json!("good"), "session/list", &json!({ "cwd": "/nowhere" })).await;
-        while !client.next_line().await.starts_with(r#"{"jsonrpc":"2.0","id":"good","result":{"sessions":[]"#) {}
-    }
+    Arc::new(SessionLayer::new(store, agent, LayerOptions::default(), Taps::default()))
 }
 
 /// A session of one turn in a folder that is there.
