@@ -216,3 +216,23 @@ async fn an_extension_that_waits_for_the_agent_is_answered_whatever_comes() {
 
     waiting.result().await;
 }
+
+#[tokio::test]
+#[ignore = "what was held during a close is not followed by a look at what waits for the agent"]
+async fn an_extension_behind_a_close_is_answered_whatever_comes() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    let turn = client.prompt(&session, "say one\nwait").await;
+    client.until_said(&session, "one").await;
+
+    let close = client.begin("session/close", json!({ "sessionId": session })).await;
+    let waiting = client.begin("_ext/do", json!({ "sessionId": session })).await;
+    let servers = json!([{ "name": "one", "command": "one", "args": [], "env": [] }]);
+    let params = json!({ "sessionId": session, "cwd": world.cwd(), "mcpServers": servers });
+    let load = client.begin("session/load", params).await;
+    turn.result().await;
+    close.result().await;
+    load.result().await;
+
+    waiting.result().await;
+}
