@@ -191,6 +191,7 @@ impl Live {
                 && let Some(command) = self.held.pop_front()
             {
                 self.command(command).await;
+                self.pass_waiting();
                 continue;
             }
             let deadline = self.deadline;

@@ -138,8 +138,7 @@ impl Mutator {
             ("session/delete", json!({ "sessionId": "0".repeat(32) })),
             ("authenticate", json!({ "methodId": "key" })),
             ("session/nothing", json!({ "sessionId": session })),
-            // With a session it may go unanswered: see `an_extension_behind_a_close_is_answered_whatever_comes`.
-            ("_ext", json!({ "deep": { "er": [] } })),
+            ("_ext", json!({ "sessionId": session, "deep": { "er": [] } })),
             ("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} })),
         ];
         let at = self.random.below(all.len());
