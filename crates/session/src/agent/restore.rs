@@ -7,20 +7,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt, pin_mut};
-use rejoin_store::{SessionStore, StoreError, entries, resolve_cwd};
-use rejoin_transcript::json::{Members, Object, set_member, write_string};
-use rejoin_transcript::{
-    Audience, EntryNumber, InForce, Json, Replay, Replayed, Session, SessionId, Settings, StepKind,
-};
+use rejoin_store::{SessionStore, StoreError, entries};
+use rejoin_transcript::json::{Members, set_member};
+use rejoin_transcript::{Audience, EntryNumber, InForce, Replay, Replayed, Session, SessionId, Settings, StepKind};
 use rejoin_wire::RawValue;
 
 use super::briefing::{briefing, is_notice};
 use super::link::Link;
+use super::opening::Opening;
+use super::requests::choice_request;
 use super::routes::Events;
 use crate::Error;
-use crate::capabilities::AgentCapabilities;
 use crate::choices::{Choice, Setup, to_reapply};
-use crate::mcp_servers::McpServers;
 
 /// What is done with a session that the agent itself can't restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,43 +30,6 @@ pub enum Restore {
     Rebuild,
     /// The agent begins anew, without memory, and the client is told.
     Fresh,
-}
-
-/// What a client sent to open a session: the latest of new, load, resume and fork counts.
-#[derive(Clone)]
-pub(crate) struct Opening {
-    /// The folder, as sent.
-    pub(crate) cwd: String,
-    /// Further folders.
-    pub(crate) directories: Vec<String>,
-    /// The MCP servers, with their secrets.
-    pub(crate) mcp: McpServers,
-    /// The other members of its params, such as `_meta`.
-    pub(crate) extra: Option<Json>,
-}
-
-impl Opening {
-    /// Whether an agent that can do `can` would be sent the same by both.
-    pub(crate) fn is_same_for(&self, other: &Self, can: &AgentCapabilities) -> bool {
-        let is_same_folder = resolve_cwd(&self.cwd).canonical == resolve_cwd(&other.cwd).canonical;
-        let has_same_folders = !can.additional_directories || self.directories == other.directories;
-        is_same_folder && has_same_folders && self.mcp == other.mcp
-    }
-
-    /// The params that open a session in an agent that can do `can`, with its own id if it has one.
-    fn params(&self, can: &AgentCapabilities, id: Option<&str>) -> String {
-        let Self { cwd, directories, mcp, extra } = self;
-        let mut params = Object::default();
-        if let Some(id) = id {
-            params = params.with_string("sessionId", id);
-        }
-        params = params.with_string("cwd", cwd).with("mcpServers", &mcp.for_agent(can).0);
-        if can.additional_directories && !directories.is_empty() {
-            let directories: Vec<String> = directories.iter().map(|folder| write_string(folder)).collect();
-            params = params.with("additionalDirectories", &format!("[{}]", directories.join(",")));
-        }
-        params.with_members_of(extra.as_ref().map_or("{}", Json::as_str)).finish()
-    }
 }
 
 /// How the agent came to have the session.
@@ -394,34 +355,6 @@ impl Opener {
 fn turns_upto(session: &Session, upto: EntryNumber) -> u32 {
     let is_running = session.facts.running_since.is_some_and(|since| since > upto);
     session.facts.turns.saturating_sub(u32::from(is_running))
-}
-
-/// The request that makes `choice` in the agent's session `id`.
-pub(crate) fn choice_request(choice: &Choice, id: &str, settings: &Settings) -> (&'static str, String) {
-    let params = Object::default().with_string("sessionId", id);
-    match choice {
-        Choice::Mode(mode) if settings.modes.is_some() => {
-            ("session/set_mode", params.with_string("modeId", mode).finish())
-        }
-        Choice::Model(model) if settings.models.is_some() => {
-            ("session/set_model", params.with_string("modelId", model).finish())
-        }
-        // It offers them only as an option.
-        Choice::Mode(value) | Choice::Model(value) => {
-            let set = choice.check(settings).unwrap_or_default();
-            let option = set.options.keys().next().cloned().unwrap_or_default();
-            option_request(params, &option, &write_string(value))
-        }
-        Choice::Option(option, value) => option_request(params, option, value.as_str()),
-    }
-}
-
-fn option_request(params: Object, option: &str, value: &str) -> (&'static str, String) {
-    let mut params = params.with_string("configId", option);
-    if matches!(value, "true" | "false") {
-        params = params.with_string("type", "boolean");
-    }
-    ("session/set_config_option", params.with("value", value).finish())
 }
 
 fn describe(choice: &Choice) -> String {
