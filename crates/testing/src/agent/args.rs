@@ -11,6 +11,8 @@ pub struct Args {
     faults: Vec<String>,
     dies_on: Vec<String>,
     deaf_to: Vec<String>,
+    holds: Vec<String>,
+    refuses: Vec<String>,
     /// Where its sessions are kept; without it they end with the process.
     pub(super) state: Option<PathBuf>,
 }
@@ -21,8 +23,11 @@ impl Args {
     /// - `--can ABILITY`: `load`, `resume`, `fork`, `close`, `delete`, `dirs`, `http`, `sse`, `transcript`; `modes`,
     ///   `models`, `options`, `booleans`; `commands`
     /// - `--fault FAULT`: `ignore-cancel`, `echo` (sends the prompt back), `no-ids` (of messages), `early` (an update
-    ///   before the answer to `session/new`), `cancel-error` (answers a cancel with an error)
-    /// - `--dies-on METHOD`, `--deaf-to METHOD` (never answers it)
+    ///   before the answer to `session/new`), `cancel-error` (answers a cancel with an error), `one-id` (of all its new
+    ///   sessions), `asks` (for a file before it has opened a session), `tells-no-settings` (when it opens a session
+    ///   again), `late-replay` (behind the answer to `session/load`)
+    /// - `--dies-on METHOD`, `--deaf-to METHOD` (never answers it), `--refuses METHOD`, `--holds METHOD` (answers it when
+    ///   it gets the notification `_go` without a session, one for each)
     /// - `--state DIR`
     pub fn read(words: impl IntoIterator<Item = String>) -> Self {
         let (mut args, mut words) = (Self::default(), words.into_iter());
@@ -32,6 +37,8 @@ impl Args {
                 "--fault" => args.faults.push(value),
                 "--dies-on" => args.dies_on.push(value),
                 "--deaf-to" => args.deaf_to.push(value),
+                "--holds" => args.holds.push(value),
+                "--refuses" => args.refuses.push(value),
                 "--state" => args.state = Some(value.into()),
                 other => panic!("the scripted agent has no option {other}"),
             }
@@ -53,6 +60,14 @@ impl Args {
 
     pub(super) fn is_deaf_to(&self, method: &str) -> bool {
         self.deaf_to.iter().any(|one| one == method)
+    }
+
+    pub(super) fn holds(&self, method: &str) -> bool {
+        self.holds.iter().any(|one| one == method)
+    }
+
+    pub(super) fn refuses(&self, method: &str) -> bool {
+        self.refuses.iter().any(|one| one == method)
     }
 
     pub(super) fn initialize_result(&self) -> Value {

@@ -2,7 +2,9 @@
 //!
 //! What it can do is said on its command line, what it does in a turn by the prompt: each line is one [`Step`]. A prompt
 //! that is no script is answered with `You said: …`. The notification `_go` lets a turn pass a gate, `_say` has the agent
-//! say something without a turn, and other methods that begin with `_` are told back. Messages are raw, so it can also send what no schema has.
+//! say something without a turn, `_permit` ask for permission, and `_forget` lose the session; the request `_talk` is
+//! answered behind a few updates, and other methods that begin with `_` are told back. Messages are raw, so it can also
+//! send what no schema has.
 
 mod args;
 mod session;
@@ -13,8 +15,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rejoin_wire::{Connection, Options, Outcome, RawValue, Received, RequestId, RpcError};
-use serde_json::{Value, json};
-use tokio::sync::{Mutex, oneshot};
+use serde_json::{Map, Value, json};
+use tokio::sync::{Mutex, Semaphore, oneshot};
 
 pub use args::Args;
 use session::Session;
@@ -23,7 +25,7 @@ pub use step::Step;
 /// Runs the agent until its input ends.
 pub async fn run(args: Args) {
     let (connection, mut incoming) = Connection::open(tokio::io::stdin(), tokio::io::stdout(), Options::default());
-    let agent = Arc::new(Agent { args, connection, sessions: Mutex::default() });
+    let agent = Arc::new(Agent { args, connection, sessions: Mutex::default(), held: Semaphore::new(0) });
     while let Some(received) = incoming.next().await {
         match received {
             Received::Request { id, method, params } => {
@@ -31,6 +33,9 @@ pub async fn run(args: Args) {
                 let params = read(params);
                 if method == "session/prompt" {
                     tokio::spawn(turn::run(Arc::clone(&agent), id, params));
+                } else if agent.args.holds(&method) || agent.args.has_fault("asks") {
+                    let agent = Arc::clone(&agent);
+                    tokio::spawn(async move { agent.request(&id, &method, &params).await });
                 } else {
                     agent.request(&id, &method, &params).await;
                 }
@@ -50,6 +55,8 @@ struct Agent {
     args: Args,
     connection: Connection<oneshot::Sender<Outcome>>,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
+    /// How many requests that are held may be answered.
+    held: Semaphore,
 }
 
 type Answer = Result<Value, RpcError>;
@@ -59,8 +66,18 @@ impl Agent {
         if self.args.is_deaf_to(method) {
             return;
         }
-        let answer = self.answer(method, params).await;
+        if self.args.holds(method) {
+            self.held.acquire().await.unwrap().forget();
+        }
+        let answer = if self.args.refuses(method) {
+            Err(RpcError::new(RpcError::INVALID_PARAMS, format!("the agent was told to refuse {method}")))
+        } else {
+            self.answer(method, params).await
+        };
         self.respond(id, answer.as_ref()).await;
+        if method == "session/load" && self.args.has_fault("late-replay") && answer.is_ok() {
+            self.replay(params).await;
+        }
         let is_new = ["session/new", "session/load", "session/resume", "session/fork"].contains(&method);
         if let (true, true, Ok(result)) = (is_new, self.args.can("commands"), &answer) {
             let session = result["sessionId"].as_str().or(params["sessionId"].as_str()).unwrap_or_default();
@@ -75,11 +92,13 @@ impl Agent {
             "initialize" => Ok(self.args.initialize_result()),
             "authenticate" | "logout" => Ok(json!({})),
             "session/new" | "session/fork" => {
-                let session = Session::new(&self.args);
+                let session = match self.session(params).await {
+                    Ok(source) => Session::fork(&self.args, &source),
+                    Err(_) => Session::new(&self.args),
+                };
+                self.ask_for_file(&session.id).await;
                 if self.args.has_fault("early") {
-                    let early = json!({ "type": "text", "text": "early" });
-                    let update = json!({ "sessionUpdate": "agent_message_chunk", "content": early });
-                    self.update(&session.id, &update.to_string()).await;
+                    self.say(&session.id, &json!("early")).await;
                 }
                 let setup = session.setup(&self.args);
                 let result = json!({ "sessionId": session.id }).as_object().unwrap().clone();
@@ -88,14 +107,17 @@ impl Agent {
             }
             "session/load" | "session/resume" => {
                 let id = params["sessionId"].as_str().unwrap_or_default();
-                let Some(session) = Session::read(&self.args, id) else { return Err(not_found(id)) };
-                if method == "session/load" {
-                    for update in session.history() {
-                        self.update(id, &update).await;
-                    }
+                self.ask_for_file(id).await;
+                // One that is open is not read again.
+                if self.session(params).await.is_err() {
+                    let Some(session) = Session::read(&self.args, id) else { return Err(not_found(id)) };
+                    self.sessions.lock().await.insert(id.to_owned(), Arc::new(session));
                 }
-                let setup = session.setup(&self.args);
-                self.sessions.lock().await.insert(id.to_owned(), Arc::new(session));
+                if method == "session/load" && !self.args.has_fault("late-replay") {
+                    self.replay(params).await;
+                }
+                let is_silent = self.args.has_fault("tells-no-settings");
+                let setup = if is_silent { Map::new() } else { self.session(params).await?.setup(&self.args) };
                 Ok(Value::Object(setup))
             }
             "session/close" | "session/delete" => {
@@ -113,6 +135,13 @@ impl Agent {
                 let session = self.set(params, option, params["value"].clone()).await?;
                 Ok(json!({ "configOptions": session.options(&self.args) }))
             }
+            "_talk" => {
+                let session = self.session(params).await?;
+                for number in 0..50 {
+                    self.say(&session.id, &json!(format!("{number} "))).await;
+                }
+                Ok(json!({ "sessionId": session.id }))
+            }
             // Whatever is asked beyond the protocol is told back.
             _ if method.starts_with('_') => Ok(json!({ "method": method, "params": params })),
             _ => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, format!("the agent has no method {method}"))),
@@ -126,17 +155,52 @@ impl Agent {
     }
 
     async fn notified(&self, method: &str, params: &Value) {
+        if method == "_go" && params["sessionId"].is_null() {
+            self.held.add_permits(1);
+        }
         let Ok(session) = self.session(params).await else { return };
         match method {
             "session/cancel" if !self.args.has_fault("ignore-cancel") => session.cancel(),
             "_go" => session.go_on(),
-            "_say" => {
-                let content = json!({ "type": "text", "text": params["text"] });
-                let update = json!({ "sessionUpdate": "agent_message_chunk", "content": content });
-                self.update(&session.id, &update.to_string()).await;
+            "_say" => self.say(&session.id, &params["text"]).await,
+            "_permit" => {
+                let permission = turn::permission("t1");
+                // Whatever the answer is, it does nothing.
+                drop(self.ask(&session.id, "session/request_permission", permission).await);
             }
+            "_forget" => drop(self.sessions.lock().await.remove(&session.id)),
             _ => {}
         }
+    }
+
+    async fn say(&self, session: &str, text: &Value) {
+        let content = json!({ "type": "text", "text": text });
+        let update = json!({ "sessionUpdate": "agent_message_chunk", "content": content });
+        self.update(session, &update.to_string()).await;
+    }
+
+    /// Sends what the session in `params` remembers.
+    async fn replay(&self, params: &Value) {
+        let Ok(session) = self.session(params).await else { return };
+        for update in session.history() {
+            self.update(&session.id, &update).await;
+        }
+    }
+
+    /// Asks for a file and waits for it, if it is an agent that does so before it has opened a session.
+    async fn ask_for_file(&self, session: &str) {
+        if self.args.has_fault("asks") {
+            let (_, answer) = self.ask(session, "fs/read_text_file", json!({ "path": "/f" })).await;
+            drop(answer.await);
+        }
+    }
+
+    /// Asks the client; the session's id is added.
+    async fn ask(&self, session: &str, method: &str, mut params: Value) -> (RequestId, oneshot::Receiver<Outcome>) {
+        params["sessionId"] = json!(session);
+        let (sender, answer) = oneshot::channel();
+        let id = self.connection.request(method, &params.to_string(), sender).await;
+        (id.unwrap_or_else(|_| die(1, "its output is closed")), answer)
     }
 
     async fn session(&self, params: &Value) -> Result<Arc<Session>, RpcError> {

@@ -14,6 +14,8 @@ use super::Args;
 pub(super) struct Session {
     pub(super) id: String,
     file: Option<PathBuf>,
+    /// What it remembers, one update each. While it is open, nobody looks into the file.
+    memory: Mutex<Vec<String>>,
     /// The mode, the model and the values of options, by name.
     values: Mutex<Map<String, Value>>,
     is_cancelled: watch::Sender<bool>,
@@ -24,14 +26,25 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn new(args: &Args) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let number = if args.has_fault("one-id") { 0 } else { COUNT.fetch_add(1, Ordering::Relaxed) };
         Self::with_id(args, &format!("agent-{}-{number}", std::process::id()))
+    }
+
+    /// A new session that remembers what `source` does.
+    pub(super) fn fork(args: &Args, source: &Self) -> Self {
+        let fork = Self::new(args);
+        for update in source.history() {
+            fork.keep(&update);
+        }
+        fork
     }
 
     /// The session that an earlier process kept.
     pub(super) fn read(args: &Args, id: &str) -> Option<Self> {
         let session = Self::with_id(args, id);
-        session.file.as_ref().is_some_and(|file| file.exists()).then_some(session)
+        let text = fs::read_to_string(session.file.as_ref()?).ok()?;
+        *session.memory.lock().unwrap() = text.lines().map(str::to_owned).collect();
+        Some(session)
     }
 
     fn with_id(args: &Args, id: &str) -> Self {
@@ -39,6 +52,7 @@ impl Session {
         Self {
             id: id.to_owned(),
             file: args.state.as_ref().map(|folder| folder.join(id)),
+            memory: Mutex::default(),
             values: Mutex::new(values.as_object().unwrap().clone()),
             is_cancelled: watch::Sender::new(false),
             gate: Semaphore::new(0),
@@ -47,6 +61,7 @@ impl Session {
 
     /// Remembers an update.
     pub(super) fn keep(&self, update: &str) {
+        self.memory.lock().unwrap().push(update.to_owned());
         if let Some(file) = &self.file {
             let mut file = fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
             file.write_all(format!("{update}\n").as_bytes()).unwrap();
@@ -55,8 +70,17 @@ impl Session {
 
     /// What it remembers.
     pub(super) fn history(&self) -> Vec<String> {
-        let text = self.file.as_ref().map(|file| fs::read_to_string(file).unwrap()).unwrap_or_default();
-        text.lines().map(str::to_owned).collect()
+        self.memory.lock().unwrap().clone()
+    }
+
+    /// What the user said, as far as it remembers.
+    pub(super) fn said_by_user(&self) -> Vec<String> {
+        let said = |update: &String| {
+            let update: Value = serde_json::from_str(update).ok()?;
+            let is_users = update["sessionUpdate"] == "user_message_chunk";
+            is_users.then(|| update["content"]["text"].as_str().unwrap_or_default().to_owned())
+        };
+        self.history().iter().filter_map(said).collect()
     }
 
     pub(super) fn forget(&self) {
@@ -67,6 +91,11 @@ impl Session {
 
     pub(super) fn set(&self, name: &str, value: Value) {
         self.values.lock().unwrap().insert(name.to_owned(), value);
+    }
+
+    /// All that is set in it.
+    pub(super) fn values(&self) -> Value {
+        Value::Object(self.values.lock().unwrap().clone())
     }
 
     fn value(&self, name: &str) -> Value {

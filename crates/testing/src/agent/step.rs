@@ -17,6 +17,12 @@ pub enum Step {
     Progress(String, String),
     /// `emit JSON`: exactly this update.
     Emit(String),
+    /// `stranger TEXT`: a message of a session that nobody else knows.
+    Stranger(String),
+    /// `recall`: says all that the user said, as far as it remembers.
+    Recall,
+    /// `settings`: says what is set.
+    Settings,
     /// `call METHOD JSON`: asks the client, and says the answer. The session's id is added.
     Call(String, Value),
     /// `retract METHOD JSON`: the same, and takes the question back at once.
@@ -41,6 +47,8 @@ pub enum Step {
     Fail(i64, String),
     /// `crash CODE`: ends the process.
     Crash(i32),
+    /// `orphan CODE`: ends the process, and leaves another behind that has its output.
+    Orphan(i32),
 }
 
 impl Step {
@@ -62,6 +70,9 @@ impl Step {
             "tool" => Self::Tool(one, other),
             "progress" => Self::Progress(one, other),
             "emit" => Self::Emit(text),
+            "stranger" => Self::Stranger(text),
+            "recall" => Self::Recall,
+            "settings" => Self::Settings,
             "call" => Self::Call(one, json()?),
             "retract" => Self::Retract(one, json()?),
             "permit" => Self::Permit(text),
@@ -74,6 +85,7 @@ impl Step {
             "late" => Self::Late(text),
             "fail" => Self::Fail(first.parse().ok()?, other),
             "crash" => Self::Crash(rest.parse().ok()?),
+            "orphan" => Self::Orphan(rest.parse().ok()?),
             _ => return None,
         })
     }

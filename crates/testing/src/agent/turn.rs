@@ -98,6 +98,12 @@ impl Turn {
                 self.send(&update.to_string()).await;
             }
             Step::Emit(update) => self.send(&update).await,
+            Step::Stranger(text) => {
+                let update = chunk("agent_message_chunk", &text, self.new_id().as_ref());
+                self.agent.update("stranger", &update).await;
+            }
+            Step::Recall => self.say(&self.session.said_by_user().join(" | ")).await,
+            Step::Settings => self.say(&self.session.values().to_string()).await,
             Step::Call(method, params) => {
                 let (_, answer) = self.ask(&method, params).await;
                 self.say_answer(&method, answer).await;
@@ -109,12 +115,7 @@ impl Turn {
                 self.say_answer(&method, answer).await;
             }
             Step::Permit(tool) => {
-                let options = json!([
-                    { "optionId": "yes", "name": "Yes", "kind": "allow_once" },
-                    { "optionId": "no", "name": "No", "kind": "reject_once" },
-                ]);
-                let params = json!({ "toolCall": { "toolCallId": tool, "title": "Edit" }, "options": options });
-                let (_, answer) = self.ask("session/request_permission", params).await;
+                let (_, answer) = self.ask("session/request_permission", permission(&tool)).await;
                 self.say_answer("permit", answer).await;
             }
             Step::Notify(method, mut params) => {
@@ -148,6 +149,11 @@ impl Turn {
                 self.agent.connection.finish().await;
                 die(code, "crash")
             }
+            Step::Orphan(code) => {
+                self.agent.connection.finish().await;
+                std::process::Command::new("sleep").arg("60").spawn().unwrap();
+                die(code, "orphan")
+            }
         }
         Ok(())
     }
@@ -165,11 +171,8 @@ impl Turn {
         self.say(&format!("{what} -> {answer}")).await;
     }
 
-    async fn ask(&self, method: &str, mut params: Value) -> (RequestId, oneshot::Receiver<Outcome>) {
-        params["sessionId"] = json!(self.session.id);
-        let (sender, answer) = oneshot::channel();
-        let id = self.agent.connection.request(method, &params.to_string(), sender).await;
-        (id.unwrap_or_else(|_| die(1, "its output is closed")), answer)
+    async fn ask(&self, method: &str, params: Value) -> (RequestId, oneshot::Receiver<Outcome>) {
+        self.agent.ask(&self.session.id, method, params).await
     }
 
     async fn send(&self, update: &str) {
@@ -183,6 +186,15 @@ impl Turn {
         let id = || format!("message-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         (!self.agent.args.has_fault("no-ids")).then(id)
     }
+}
+
+/// What is asked for permission to do `tool`.
+pub(super) fn permission(tool: &str) -> Value {
+    let options = json!([
+        { "optionId": "yes", "name": "Yes", "kind": "allow_once" },
+        { "optionId": "no", "name": "No", "kind": "reject_once" },
+    ]);
+    json!({ "toolCall": { "toolCallId": tool, "title": "Edit" }, "options": options })
 }
 
 /// A chunk of the message `id`.

@@ -55,6 +55,18 @@ impl RawClient {
         line.unwrap_or_else(|| panic!("the connection ended"))
     }
 
+    /// Sends nothing more, and gives all lines until the layer sends nothing more either.
+    pub(crate) async fn end_input(mut self) -> Vec<String> {
+        self.writer.shutdown().await.unwrap();
+        let mut lines = Vec::new();
+        while let Some(line) =
+            tokio::time::timeout(Duration::from_secs(60), self.lines.next_line()).await.unwrap().unwrap()
+        {
+            lines.push(line);
+        }
+        lines
+    }
+
     /// The answer to the request `id`; what comes before it is dropped.
     pub(crate) async fn answer_to(&mut self, id: &Value) -> Value {
         loop {

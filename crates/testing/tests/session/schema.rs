@@ -56,6 +56,13 @@ impl SchemaTap {
         seen.lines.iter().filter(is_meant).map(|(_, message)| message["params"].clone()).collect()
     }
 
+    /// The results of every answer that went `direction`.
+    pub(crate) fn results(&self, direction: Direction) -> Vec<Value> {
+        let seen = self.seen.lock().unwrap();
+        let result = |(way, message): &(Direction, Value)| message.get("result").filter(|_| *way == direction).cloned();
+        seen.lines.iter().filter_map(result).collect()
+    }
+
     /// Waits until `method` went `direction` `times` times.
     pub(crate) async fn until(&self, direction: Direction, method: &str, times: usize) {
         let mut news = self.news.subscribe();

@@ -4,7 +4,7 @@ use rejoin_testing::{Event, fold};
 use rejoin_wire::Direction;
 use serde_json::{Value, json};
 
-use crate::world::plain_agent;
+use crate::world::{agent_that_can, plain_agent};
 
 const YES: &str = r#"agent: permit -> {"outcome":{"outcome":"selected","optionId":"yes"}}"#;
 
@@ -158,4 +158,66 @@ async fn a_file_that_nobody_is_there_for_is_an_error_for_the_agent() {
 
     let said = fold(&other.updates(&session)).pop().unwrap();
     assert!(said.contains("no client is there"), "{said}");
+}
+
+#[tokio::test]
+async fn what_an_agent_asks_before_it_has_opened_a_session_is_an_error_at_once() {
+    for abilities in [&["load"][..], &["resume"], &["fork"], &[]] {
+        let world = agent_that_can(abilities).with("--fault", "asks").with_memory().start();
+        let (client, session) = world.client_with_session().await;
+        client.turn(&session, "say one").await;
+        let made = client.call("session/fork", json!({ "sessionId": session, "cwd": world.cwd() })).await.unwrap();
+        client.turn(made["sessionId"].as_str().unwrap(), "say two").await;
+        client.prompt(&session, "crash 1").await.error().await;
+
+        client.turn(&session, "say three").await;
+
+        let asked = client.since(0).iter().filter(|event| matches!(event, Event::Asked { .. })).count();
+        let got = world.to_agents.params_of(Direction::In, "fs/read_text_file").len();
+        assert_eq!((got, asked), (3, 0), "{abilities:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_close_settles_what_was_asked_outside_of_a_turn() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    client.answer_with(|_, _| None);
+    client.turn(&session, "say one").await;
+    client.notify("_permit", json!({ "sessionId": session })).await;
+    let (id, _) = client.until_asked("session/request_permission").await;
+
+    client.call("session/close", json!({ "sessionId": session })).await.unwrap();
+
+    let is_told = |events: &[Event]| (taken_back(events) == [id.as_json()]).then_some(());
+    client.until("the withdrawal", is_told).await;
+    client.call("_ext/barrier", json!({})).await.unwrap();
+    assert_eq!(world.to_agents.results(Direction::Out), [json!({ "outcome": { "outcome": "cancelled" } })]);
+}
+
+#[tokio::test]
+async fn a_clients_terminal_is_shown_live_and_its_last_output_is_in_the_replay() {
+    let world = plain_agent().start();
+    let client = world.client_that_can(json!({ "terminal": true })).await;
+    client.answer_with(|method, _| match method {
+        "terminal/create" => Some(Ok(json!({ "terminalId": "T" }))),
+        "terminal/output" => Some(Ok(json!({ "output": "a\nb", "truncated": false }))),
+        _ => None,
+    });
+    let session = client.new_session(world.cwd()).await;
+    let shown = json!([{ "type": "terminal", "terminalId": "T" }]);
+    let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "ls", "content": shown });
+
+    let script = format!(
+        "call terminal/create {{\"command\":\"ls\"}}\nemit {call}\ncall terminal/output {{\"terminalId\":\"T\"}}"
+    );
+    client.turn(&session, &script).await;
+
+    let contents = |updates: &[Value]| -> Vec<Value> {
+        let of_tools = updates.iter().filter(|update| update["toolCallId"] == "c" && !update["content"].is_null());
+        of_tools.map(|update| update["content"].clone()).collect()
+    };
+    let replay = world.client().await.load(&session, world.cwd()).await;
+    let text = json!([{ "type": "content", "content": { "type": "text", "text": "a\nb" } }]);
+    assert_eq!((contents(&client.updates(&session)), contents(&replay).pop()), (vec![shown], Some(text)));
 }

@@ -1,7 +1,8 @@
 //! Connections: what comes first, what nobody knows, and what is broken.
 
-use rejoin_testing::TestClient;
+use rejoin_testing::{Event, TestClient, updates_in};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, BufReader};
 
 use crate::raw::RawClient;
 use crate::world::plain_agent;
@@ -234,4 +235,75 @@ async fn an_extension_behind_a_close_is_answered_whatever_comes() {
     load.result().await;
 
     waiting.result().await;
+}
+
+#[tokio::test]
+async fn what_was_asked_before_the_input_ended_is_answered() {
+    let world = plain_agent().start();
+    let mut client = RawClient::connect(&world.layer);
+    client.request(json!(1), "initialize", &json!({ "protocolVersion": 1 })).await;
+    client.request(json!(2), "session/list", &json!({})).await;
+
+    let lines = client.end_input().await;
+
+    let answers: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ids: Vec<&Value> = answers.iter().filter(|answer| answer["result"].is_object()).map(|one| &one["id"]).collect();
+    assert_eq!(ids, [&json!(1), &json!(2)], "{lines:?}");
+}
+
+#[tokio::test]
+async fn what_an_only_client_asked_before_its_input_ended_is_answered() {
+    let world = plain_agent().start();
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
+    let input = format!("{hello}\n{}\n", r#"{"jsonrpc":"2.0","id":2,"method":"session/list"}"#);
+    let (output, writer) = tokio::io::duplex(64 * 1024);
+
+    let input = std::io::Cursor::new(input.into_bytes());
+    world.layer.serve_alone(input, writer, std::future::pending()).await;
+
+    let mut text = String::new();
+    BufReader::new(output).read_to_string(&mut text).await.unwrap();
+    assert_eq!(text.lines().filter(|line| line.contains("\"result\"")).count(), 2, "{text}");
+}
+
+#[tokio::test]
+async fn a_request_that_wants_no_answer_does_nothing() {
+    let world = plain_agent().declare("Client In").start();
+    let (client, session) = world.client_with_session().await;
+    let blocks = json!([{ "type": "text", "text": "say ghost" }]);
+    let of_session = json!({ "sessionId": session });
+
+    client.notify("session/prompt", json!({ "sessionId": session, "prompt": blocks })).await;
+    client.notify("session/delete", of_session.clone()).await;
+    client.notify("session/close", of_session).await;
+    client.notify("initialize", json!({ "protocolVersion": 1, "clientCapabilities": { "terminal": true } })).await;
+    let reason = client.turn(&session, "say one").await;
+
+    assert_eq!((reason.as_str(), world.agent_got("initialize").len()), ("end_turn", 1));
+    assert_eq!(world.prompts_to_agent(), [["say one"]]);
+}
+
+#[tokio::test]
+async fn the_answer_to_an_extension_comes_behind_what_was_said_before_it_and_names_our_session() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+
+    let pending = client.begin("_talk", json!({ "sessionId": session })).await;
+    let number = pending.number;
+    let result = pending.result().await;
+
+    let events = client.since(0);
+    let answered = |event: &Event| matches!(event, Event::Answered(one) if *one == number);
+    let before = events.split(answered).next().unwrap();
+    assert_eq!((updates_in(before, &session).len(), &result), (50, &json!({ "sessionId": session })));
+}
+
+#[tokio::test]
+async fn an_agent_that_gives_two_sessions_one_id_gets_only_the_first() {
+    let world = plain_agent().with("--fault", "one-id").start();
+    let (client, session) = world.client_with_session().await;
+
+    let second = client.call("session/new", json!({ "cwd": world.cwd(), "mcpServers": [] })).await.unwrap_err();
+
+    assert_eq!((second.code(), client.turn(&session, "say one").await.as_str()), (-32010, "end_turn"));
 }

@@ -238,3 +238,124 @@ async fn a_row_of_the_list_says_who_and_how_much() {
         json!({ "vendor": { "x": 1 }, "rejoin": { "agent": "scripted", "messages": 2, "hasErrors": false } })
     );
 }
+
+fn server(name: &str) -> Value {
+    json!([{ "name": name, "command": name, "args": [], "env": [] }])
+}
+
+#[tokio::test]
+async fn mcp_servers_that_come_in_a_turn_reach_the_agent_before_the_next() {
+    for abilities in [&["load"][..], &["resume", "close"], &[]] {
+        let world = agent_that_can(abilities).with_memory().start();
+        let client = world.client().await;
+        let params = json!({ "cwd": world.cwd(), "mcpServers": server("old") });
+        let made = client.call("session/new", params).await.unwrap();
+        let session = made["sessionId"].as_str().unwrap();
+        let turn = client.prompt(session, "say one\ngate").await;
+        client.until_said(session, "one").await;
+
+        let params = json!({ "sessionId": session, "cwd": world.cwd(), "mcpServers": server("new") });
+        client.call("session/load", params).await.unwrap();
+        client.go(session).await;
+        let reason = turn.result().await["stopReason"].clone();
+        client.turn(session, "say two").await;
+
+        let opened = ["session/new", "session/load", "session/resume"].map(|method| world.agent_got(method)).concat();
+        let given: Vec<&Value> = opened.iter().map(|params| &params["mcpServers"]).collect();
+        assert_eq!((reason, given), (json!("end_turn"), vec![&server("old"), &server("new")]), "{abilities:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_resume_and_a_fork_without_mcp_servers_keep_those_in_force() {
+    let world = plain_agent().start();
+    let client = world.client().await;
+    let made = client.call("session/new", json!({ "cwd": world.cwd(), "mcpServers": server("one") })).await.unwrap();
+    let session = made["sessionId"].as_str().unwrap();
+    client.turn(session, "say one").await;
+    let params = json!({ "sessionId": session, "cwd": world.cwd() });
+
+    client.call("session/resume", params.clone()).await.unwrap();
+    client.turn(session, "say two").await;
+    let opened_before = world.agent_got("session/new").len();
+    let fork = client.call("session/fork", params).await.unwrap();
+    client.turn(fork["sessionId"].as_str().unwrap(), "say three").await;
+
+    let given: Vec<Value> = world.agent_got("session/new").iter().map(|params| params["mcpServers"].clone()).collect();
+    assert_eq!((opened_before, given), (1, vec![server("one"), server("one")]));
+}
+
+#[tokio::test]
+async fn another_spelling_of_the_folder_does_not_open_the_session_again() {
+    let world = agent_that_can(&["load"]).with_memory().start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "say one").await;
+
+    client.load(&session, &format!("{}/", world.cwd())).await;
+    client.load(&session, &format!("{}/.", world.cwd())).await;
+    client.turn(&session, "say two").await;
+
+    assert_eq!((world.agent_got("session/new").len(), world.agent_got("session/load").len()), (1, 0));
+}
+
+#[tokio::test]
+async fn arguments_of_the_agents_command_are_in_no_file() {
+    let kept = TempStore::new();
+    let store = Arc::new(SqliteStore::open(kept.store.path()).unwrap());
+    let world = plain_agent().with("--fault", "hidden-argument").store(store).start();
+    let (client, session) = world.client_with_session().await;
+
+    client.turn(&session, "say one").await;
+    client.prompt(&session, "crash 1").await.error().await;
+    client.turn(&session, "say two").await;
+
+    let found = ["scripted-agent", "hidden-argument"].map(|word| kept.files_hold(word));
+    assert_eq!(found, [true, false]);
+}
+
+#[tokio::test]
+async fn what_a_content_block_of_a_known_kind_lacks_is_named() {
+    let world = plain_agent().declare("weather").start();
+    let (client, session) = world.client_with_session().await;
+    let prompt = async |block: &Value| {
+        let blocks = json!([{ "type": "text", "text": "x" }, block, { "type": "text", "text": "say one" }]);
+        client.call("session/prompt", json!({ "sessionId": session, "prompt": blocks })).await
+    };
+    for (block, field) in [
+        (json!({ "type": "text" }), "prompt[1].text"),
+        (json!({ "type": "text", "text": 5 }), "prompt[1].text"),
+        (json!({ "type": "image", "mimeType": "image/png" }), "prompt[1].data"),
+        (json!({ "type": "audio", "data": "" }), "prompt[1].mimeType"),
+        (json!({ "type": "resource_link", "name": "x" }), "prompt[1].uri"),
+        (json!({ "type": "resource" }), "prompt[1].resource"),
+        (json!({ "type": "resource", "resource": { "text": "x" } }), "prompt[1].resource.uri"),
+        (json!({ "type": "resource", "resource": { "uri": "x", "blob": 7 } }), "prompt[1].resource.blob"),
+        (json!({ "type": 7 }), "prompt[1].type"),
+        (json!(null), "prompt[1]"),
+    ] {
+        let error = prompt(&block).await.unwrap_err();
+
+        assert_eq!((error.code(), error_data(&error)["field"].as_str()), (-32602, Some(field)), "{block}");
+    }
+    assert!(prompt(&json!({ "type": "weather", "sky": "blue" })).await.is_ok());
+    assert_eq!(world.agent_got("session/prompt").len(), 1);
+}
+
+#[tokio::test]
+async fn a_folder_that_was_reached_through_a_link_and_is_gone_can_be_loaded_by_either_path() {
+    let world = plain_agent().start();
+    let client = world.client().await;
+    let place = tempfile::tempdir().unwrap();
+    let place_path = place.path().canonicalize().unwrap();
+    let (folder, link) = (place_path.join("folder"), place_path.join("link"));
+    std::fs::create_dir(&folder).unwrap();
+    std::os::unix::fs::symlink(&folder, &link).unwrap();
+    let session = client.new_session(link.to_str().unwrap()).await;
+    client.turn(&session, "say one").await;
+
+    std::fs::remove_dir(&folder).unwrap();
+    let by_link = world.client().await.load(&session, link.to_str().unwrap()).await;
+    let by_itself = world.client().await.load(&session, folder.to_str().unwrap()).await;
+
+    assert_eq!((fold(&by_link).len(), fold(&by_itself).len()), (2, 2));
+}

@@ -1,6 +1,9 @@
 //! Modes, models and options: in force, in step, and told to everyone.
 
-use rejoin_testing::{TestClient, fold};
+use std::sync::Arc;
+
+use rejoin_testing::{Event, TestClient, fold, updates_in};
+use rejoin_wire::Direction;
 use serde_json::{Value, json};
 
 use crate::world::{World, agent_that_can, plain_agent};
@@ -266,4 +269,100 @@ async fn an_agents_commands_are_told_to_whoever_joins() {
         |updates: &[Value]| updates.iter().filter(|one| one["sessionUpdate"] == "available_commands_update").count();
     assert_eq!((commands(&replay), commands(&resumes.updates(&session))), (1, 1));
     assert_eq!(fold(&resumes.updates(&session)), Vec::<String>::new());
+}
+
+/// What is set in the agent itself, by its own words.
+async fn set_in_agent(client: &TestClient, session: &str) -> Value {
+    client.turn(session, "settings").await;
+    serde_json::from_str(client.updates(session).last().unwrap()["content"]["text"].as_str().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn what_is_set_while_the_agent_opens_the_session_is_in_force_afterwards() {
+    for (ability, method) in [("load", "session/load"), ("resume", "session/resume")] {
+        let abilities = [ability, "modes", "models", "options"];
+        let world = agent_that_can(&abilities).with("--holds", method).with_memory().start();
+        let (client, session) = world.client_with_session().await;
+        client.turn(&session, "say one").await;
+        client.prompt(&session, "crash 1").await.error().await;
+        let turn = client.prompt(&session, "say two").await;
+        world.to_agents.until(Direction::Out, method, 1).await;
+
+        client.call("session/set_mode", json!({ "sessionId": session, "modeId": "code" })).await.unwrap();
+        let params = json!({ "sessionId": session, "configId": "speed", "value": "high" });
+        client.call("session/set_config_option", params).await.unwrap();
+        client.notify("_go", json!({})).await;
+        turn.result().await;
+
+        let agents = set_in_agent(&client, &session).await;
+        let ours = in_force(&loaded(&world, &session).await);
+        assert_eq!((&agents["mode"], &agents["speed"]), (&json!("code"), &json!("high")), "{ability}");
+        assert_eq!((&ours["mode"], &ours["options"]["speed"]), (&json!("code"), &json!("high")), "{ability}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_set_right_before_the_prompt_that_opens_the_session_is_in_force_in_its_turn() {
+    for abilities in [&["modes", "options"][..], &["modes", "options", "load"], &["modes", "options", "resume"]] {
+        let state = tempfile::tempdir().unwrap();
+        let setup = || agent_that_can(abilities).with("--state", state.path().to_str().unwrap());
+        let first = setup().start();
+        let (client, session) = first.client_with_session().await;
+        client.turn(&session, "say one").await;
+        client.leave().await;
+        let world = setup().store(Arc::clone(&first.store)).start();
+        let other = world.client().await;
+        other.load(&session, first.cwd()).await;
+
+        let set = other.begin("session/set_mode", json!({ "sessionId": session, "modeId": "code" })).await;
+        let turn = other.prompt(&session, "settings").await;
+        set.result().await;
+        turn.result().await;
+
+        let params = json!({ "sessionId": session, "cwd": first.cwd(), "mcpServers": [] });
+        let ours = in_force(&world.client().await.call("session/load", params).await.unwrap());
+        let said = fold(&other.updates(&session)).pop().unwrap();
+        assert_eq!(ours["mode"], "code", "{abilities:?}");
+        assert!(said.contains(r#""mode":"code""#), "{abilities:?}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn what_an_agent_does_not_tell_when_it_opens_a_session_again_stays_and_is_set_again() {
+    for ability in ["load", "resume"] {
+        let abilities = [ability, "modes", "models", "options"];
+        let world = agent_that_can(&abilities).with("--fault", "tells-no-settings").with_memory().start();
+        let (client, session) = world.client_with_session().await;
+        client.turn(&session, "say one").await;
+        client.call("session/set_mode", json!({ "sessionId": session, "modeId": "code" })).await.unwrap();
+        let before = loaded(&world, &session).await;
+        client.prompt(&session, "crash 1").await.error().await;
+
+        let agents = set_in_agent(&client, &session).await;
+
+        let after = loaded(&world, &session).await;
+        assert_eq!((&agents["mode"], &after), (&json!("code"), &before), "{ability}");
+        assert_eq!(in_force(&after)["options"], json!({ "speed": "low", "mode": "code", "model": "m1" }), "{ability}");
+    }
+}
+
+#[tokio::test]
+async fn a_choice_that_the_agent_refuses_late_is_taken_back_and_everyone_is_told() {
+    let refused = "session/set_mode";
+    let world = agent_that_can(&["modes", "options"]).with("--holds", refused).with("--refuses", refused).start();
+    let (client, other, session) = two_clients(&world).await;
+    client.turn(&session, "say one").await;
+
+    client.call(refused, json!({ "sessionId": session, "modeId": "code" })).await.unwrap();
+    client.notify("_go", json!({})).await;
+
+    let is_back = |events: &[Event]| {
+        let is_mode = |update: &Value| update["sessionUpdate"] == "current_mode_update";
+        (updates_in(events, &session).into_iter().rfind(is_mode)?["currentModeId"] == "ask").then_some(())
+    };
+    client.until("the mode from before", is_back).await;
+    other.until("the mode from before", is_back).await;
+    let ours = in_force(&loaded(&world, &session).await);
+    assert_eq!((&ours["mode"], &ours["options"]["mode"]), (&json!("ask"), &json!("ask")));
+    assert_eq!(world.agent_got("$/cancel_request").len(), 0);
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use rejoin_store::{SessionStore, SqliteStore};
-use rejoin_testing::{FaultStore, TempStore, fold};
+use rejoin_testing::{Event, FaultStore, TempStore, fold, found};
 use rejoin_wire::Direction;
 use serde_json::{Value, json};
 
-use crate::world::plain_agent;
+use crate::world::{agent_that_can, plain_agent};
 
 #[tokio::test]
 async fn what_cannot_be_kept_is_not_shown_and_the_next_prompt_works_when_the_store_does() {
@@ -87,7 +87,7 @@ async fn an_update_between_turns_that_cannot_be_kept_is_not_shown() {
 }
 
 /// Two ways to one file, as two processes on two hosts have them.
-fn two_hosts() -> (TempStore, Arc<dyn SessionStore>, Arc<dyn SessionStore>) {
+pub(crate) fn two_hosts() -> (TempStore, Arc<dyn SessionStore>, Arc<dyn SessionStore>) {
     let kept = TempStore::new();
     let open = || Arc::new(SqliteStore::open(kept.store.path()).unwrap());
     let (here, there) = (FaultStore::elsewhere(open(), "a"), FaultStore::elsewhere(open(), "b"));
@@ -146,4 +146,46 @@ async fn a_session_that_was_never_prompted_is_kept_and_not_listed() {
     let replay = other.load(&session, first.cwd()).await;
 
     assert_eq!((rows, replay.len()), (json!([]), 0));
+}
+
+#[tokio::test]
+async fn a_delete_that_is_refused_leaves_the_agents_copy() {
+    let (_kept, here, there) = two_hosts();
+    let start = |store| agent_that_can(&["close", "delete"]).store(store).start();
+    let (first, second) = (start(here), start(there));
+    let (client, session) = first.client_with_session().await;
+    let turn = client.prompt(&session, "say one\ngate").await;
+    client.until_said(&session, "one").await;
+    let other = second.client().await;
+    other.load(&session, first.cwd()).await;
+    let of_session = json!({ "sessionId": session });
+
+    let refused = other.call("session/delete", of_session.clone()).await.unwrap_err();
+    client.go(&session).await;
+    let reason = turn.result().await["stopReason"].clone();
+    other.load(&session, first.cwd()).await;
+    other.call("session/delete", of_session).await.unwrap();
+    second.to_agents.until(Direction::Out, "session/delete", 1).await;
+
+    let deleted = (first.agent_got("session/delete").len(), second.agent_got("session/delete").len());
+    assert_eq!((refused.code(), reason, deleted), (-32011, json!("end_turn"), (0, 1)));
+}
+
+#[tokio::test]
+async fn what_an_agent_says_of_a_session_that_nobody_knows_is_kept_unlisted_and_not_shown() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+
+    client.turn(&session, "say one\nstranger whisper\nsay two").await;
+
+    while found(&*world.store, "whisper").await.len() < 2 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let hits = found(&*world.store, "whisper").await;
+    let child = world.store.session(hits.iter().find(|id| id.as_str() != session).unwrap()).await.unwrap();
+    let rows = client.call("session/list", json!({ "archived": "include" })).await.unwrap();
+    let foreign = |event: &Event| matches!(event, Event::Update { session: of, .. } if *of != session);
+    assert_eq!((child.facts.child, rows["sessions"].as_array().unwrap().len()), (true, 1));
+    assert_eq!(fold(&client.updates(&session)), ["agent: one", "agent: two"]);
+    assert!(!client.since(0).iter().any(foreign), "{:?}", client.since(0));
 }

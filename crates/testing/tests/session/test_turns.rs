@@ -7,6 +7,7 @@ use rejoin_testing::{Event, TestClient, fold};
 use rejoin_wire::Direction;
 use serde_json::{Value, json};
 
+use crate::raw::RawClient;
 use crate::world::{agent_that_can, plain_agent};
 
 /// Sends a prompt, and waits until the session has taken it.
@@ -279,4 +280,35 @@ async fn an_agent_that_does_not_start_in_time_is_said_to() {
 
 fn data(error: &rejoin_wire::RpcError) -> Value {
     serde_json::from_str::<Value>(error.as_json()).unwrap()["data"].clone()
+}
+
+#[tokio::test]
+async fn an_agent_that_dies_fails_the_turn_also_if_something_it_started_has_its_output() {
+    let world = agent_that_can(&["load"]).with_memory().start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "say one").await;
+
+    let began = std::time::Instant::now();
+    let failed = client.prompt(&session, "orphan 3").await.error().await;
+    let reason = client.turn(&session, "say two").await;
+
+    assert_eq!((failed.code(), reason.as_str()), (-32010, "end_turn"));
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_eq!(fold(&client.updates(&session)), ["agent: one", "agent: two"]);
+}
+
+#[tokio::test]
+async fn a_prompt_can_be_taken_back_in_the_same_write() {
+    let world = plain_agent().start();
+    let mut client = RawClient::connect(&world.layer);
+    client.initialize().await;
+    client.request(json!(1), "session/new", &json!({ "cwd": world.cwd(), "mcpServers": [] })).await;
+    let session = client.answer_to(&json!(1)).await["result"]["sessionId"].clone();
+    let params = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "wait" }] });
+    let prompt = json!({ "jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": params });
+    let back = json!({ "jsonrpc": "2.0", "method": "$/cancel_request", "params": { "requestId": 2 } });
+
+    client.send(&format!("{prompt}\n{back}")).await;
+
+    assert_eq!(client.answer_to(&json!(2)).await["result"]["stopReason"], "cancelled");
 }
