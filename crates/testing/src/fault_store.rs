@@ -1,7 +1,7 @@
 //! A store that fails when it is told to.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use rejoin_store::{
@@ -18,17 +18,27 @@ pub struct FaultStore {
     is_full: AtomicBool,
     /// On whose behalf leases are taken; by default on that of whoever asks.
     owner: Option<Owner>,
+    created: Mutex<Vec<SessionId>>,
 }
 
 impl FaultStore {
     /// A store in memory that works, for now.
     pub fn new() -> Arc<Self> {
-        Arc::new(Self { inner: Arc::new(MemoryStore::default()), is_full: AtomicBool::new(false), owner: None })
+        Self::around(Arc::new(MemoryStore::default()), None)
     }
 
     /// What a process on another host sees of `store`.
     pub fn elsewhere(store: Arc<dyn SessionStore>, host: &str) -> Arc<Self> {
-        Arc::new(Self { inner: store, is_full: AtomicBool::new(false), owner: Some(owner(host)) })
+        Self::around(store, Some(owner(host)))
+    }
+
+    fn around(inner: Arc<dyn SessionStore>, owner: Option<Owner>) -> Arc<Self> {
+        Arc::new(Self { inner, is_full: AtomicBool::new(false), owner, created: Mutex::default() })
+    }
+
+    /// The sessions that were made, in order, also those that no list shows.
+    pub fn created(&self) -> Vec<SessionId> {
+        self.created.lock().unwrap().clone()
     }
 
     /// From now on appends fail, or work again.
@@ -53,7 +63,10 @@ impl SessionStore for FaultStore {
     }
 
     async fn create(&self, session: Session) -> Result<(), StoreError> {
-        self.inner.create(session).await
+        let id = session.facts.session_id.clone();
+        self.inner.create(session).await?;
+        self.created.lock().unwrap().push(id);
+        Ok(())
     }
 
     async fn session(&self, session: &SessionId) -> Result<Session, StoreError> {
