@@ -32,6 +32,10 @@ pub async fn run(args: Args) {
                 agent.die_if_told(&method);
                 let params = read(params);
                 if method == "session/prompt" {
+                    // A cancel that comes right behind it is for this turn.
+                    if let Ok(session) = agent.session(&params).await {
+                        session.begin_turn();
+                    }
                     tokio::spawn(turn::run(Arc::clone(&agent), id, params));
                 } else if agent.args.holds(&method) || agent.args.has_fault("asks") {
                     let agent = Arc::clone(&agent);

@@ -22,7 +22,6 @@ pub(super) async fn run(agent: Arc<Agent>, id: RequestId, params: Value) {
         Ok(session) => session,
         Err(error) => return agent.respond(&id, Err(&error)).await,
     };
-    session.begin_turn();
     let blocks = params["prompt"].as_array().cloned().unwrap_or_default();
     let mut turn = Turn { agent, session, stop: "end_turn".to_owned(), late: Vec::new() };
     turn.note_prompt(&blocks).await;
@@ -151,7 +150,7 @@ impl Turn {
             }
             Step::Orphan(code) => {
                 self.agent.connection.finish().await;
-                std::process::Command::new("sleep").arg("60").spawn().unwrap();
+                leave_behind();
                 die(code, "orphan")
             }
         }
@@ -186,6 +185,12 @@ impl Turn {
         let id = || format!("message-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         (!self.agent.args.has_fault("no-ids")).then(id)
     }
+}
+
+/// Starts a process that has this one's output, and does not wait for it.
+#[expect(clippy::zombie_processes, reason = "this process ends before it")]
+fn leave_behind() {
+    std::process::Command::new("sleep").arg("60").spawn().unwrap();
 }
 
 /// What is asked for permission to do `tool`.
