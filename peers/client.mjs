@@ -12,14 +12,6 @@ const { session } = acp.methods.agent;
 const cwd = process.cwd();
 const opening = { cwd, mcpServers: [] };
 
-setTimeout(() => fail(new Error("it took more than a minute")), 60_000).unref();
-try {
-  const { sessionId, live } = await connected(begin);
-  await connected((agent, seen) => goOn(agent, seen, sessionId, live));
-} catch (error) {
-  fail(error);
-}
-
 /** The first process: makes a session, and gives its id and what was seen of it. */
 async function begin(agent, seen) {
   await initialize(agent);
@@ -89,7 +81,8 @@ async function prompt(agent, sessionId, text) {
 async function remembers(agent, seen, sessionId) {
   seen.clear();
   assert.equal(await prompt(agent, sessionId, "Which word?"), "end_turn");
-  assert.equal(seen.agent, "It is heron.");
+  // Before it may stand the remark that the agent was told the conversation anew.
+  assert.match(seen.agent, /It is heron\.$/);
 }
 
 /** Starts the program, has `walk` speak with it, and waits until it has ended. */
@@ -135,4 +128,12 @@ function ok(step) {
 function fail(error) {
   console.log(`not as it should be: ${error.stack}`);
   process.exit(1);
+}
+
+setTimeout(() => fail(new Error("it took more than a minute")), 60_000).unref();
+try {
+  const { sessionId, live } = await connected(begin);
+  await connected((agent, seen) => goOn(agent, seen, sessionId, live));
+} catch (error) {
+  fail(error);
 }
