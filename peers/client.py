@@ -100,7 +100,7 @@ async def remembers(agent, seen, session_id):
 async def connected(walk):
     """Starts the program, has `walk` speak with it, and waits until it has ended."""
     seen = Seen()
-    started = acp.spawn_agent_process(seen, *sys.argv[1:], cwd=CWD, transport_kwargs={"stderr": None})
+    started = acp.spawn_agent_process(seen, *sys.argv[1:], cwd=CWD, transport_kwargs={"stderr": None, "shutdown_timeout": 20})
     async with started as (agent, process):
         result = await walk(agent, seen)
     expect(process.returncode, 0)
