@@ -13,6 +13,8 @@ mod test_import;
 #[cfg(target_os = "linux")]
 mod test_kill;
 mod test_list;
+#[cfg(target_os = "linux")]
+mod test_peers;
 mod test_search;
 mod test_show;
 mod test_verify;

@@ -88,7 +88,8 @@ impl World {
         self.finish(command, "")
     }
 
-    fn finish(&self, mut command: Command, input: &str) -> Done {
+    /// Runs `command` to its end.
+    pub(crate) fn finish(&self, mut command: Command, input: &str) -> Done {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // A program that does not read its input may be gone already.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
