@@ -252,7 +252,7 @@ impl Opener {
             opened.briefing = Some(briefing(&*self.store, id, upto, self.briefing_limit).await?);
         }
         if has_history {
-            opened.remarks.push(rebuilt(rung, link.program(), &reason));
+            opened.remarks.push(rebuilt(rung, &link.info().name, &reason));
         }
         Ok(opened)
     }
