@@ -1,9 +1,11 @@
 //! Big content, kept once under its address, and freed when no log uses it any more.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use rusqlite::params;
+use zstd::bulk::Compressor;
 
 use super::database::Db;
 use super::rows::{Log, StoredEntry};
@@ -13,9 +15,21 @@ use crate::cut::{Address, address, join};
 /// How hard to compress: the fastest, since this is done while someone waits.
 const LEVEL: i32 = 1;
 
+thread_local! {
+    /// To set one up costs more than to compress a short text, so each thread keeps its own.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+}
+
 /// Compresses `text`.
 pub(super) fn pack(text: &str) -> Result<Vec<u8>, StoreError> {
-    zstd::bulk::compress(text.as_bytes(), LEVEL).map_err(|source| StoreError::Compression { source: Arc::new(source) })
+    let packed = COMPRESSOR.with_borrow_mut(|compressor| {
+        let compressor = match compressor {
+            Some(compressor) => compressor,
+            None => compressor.insert(Compressor::new(LEVEL)?),
+        };
+        compressor.compress(text.as_bytes())
+    });
+    packed.map_err(|source| StoreError::Compression { source: Arc::new(source) })
 }
 
 /// Reads what [`pack`] wrote; `None` if it is damaged.
