@@ -11,7 +11,6 @@ mod output;
 mod report;
 mod row;
 mod settings;
-mod stdio;
 mod table;
 mod times;
 mod trace;

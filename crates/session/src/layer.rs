@@ -7,14 +7,14 @@ use std::time::Duration;
 use rejoin_store::{Owner, SessionStore, now};
 use rejoin_transcript::SessionId;
 use rejoin_wire::{Connection, Options, Tap};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 
-use crate::agent::{AgentCommand, Agents, Restore};
+use crate::agent::{AgentSource, Agents, Restore};
 use crate::client::Client;
 use crate::live::{Command, Live, Mailbox};
 use crate::lock::lock;
 use crate::serve::serve;
+use crate::transport::Transport;
 use crate::turn::WhileBusy;
 
 /// How the session layer behaves where people disagree.
@@ -84,11 +84,31 @@ pub(crate) struct Shared {
     ending: watch::Sender<bool>,
 }
 
-impl SessionLayer {
-    /// The layer that keeps sessions in `store` and runs them with `agent`.
-    pub fn new(store: Arc<dyn SessionStore>, agent: AgentCommand, options: LayerOptions, taps: Taps) -> Self {
+/// A layer that lacks its agent.
+pub struct LayerSetup {
+    store: Arc<dyn SessionStore>,
+    options: LayerOptions,
+    taps: Taps,
+}
+
+impl LayerSetup {
+    /// The layer behaves as `options` say.
+    #[must_use]
+    pub fn options(self, options: LayerOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// The layer's traffic is shown to `taps`.
+    #[must_use]
+    pub fn taps(self, taps: Taps) -> Self {
+        Self { taps, ..self }
+    }
+
+    /// The layer, which runs its sessions with `agent`.
+    pub fn agent(self, agent: impl Into<AgentSource>) -> SessionLayer {
+        let Self { store, options, taps } = self;
         let limits = (options.agent_start_limit, options.idle_agent_limit);
-        let agents = Agents::new(agent, limits, taps.agents.clone(), Arc::clone(&store));
+        let agents = Agents::new(agent.into(), limits, taps.agents.clone(), Arc::clone(&store));
         let lease_millis = i64::try_from(options.lease.as_millis()).unwrap_or(i64::MAX);
         let owner = Owner { lease_millis, ..Owner::this_process() };
         let shared = Shared {
@@ -100,49 +120,47 @@ impl SessionLayer {
             count: watch::Sender::new(0),
             ending: watch::Sender::new(false),
         };
-        Self { shared: Arc::new(shared), taps }
+        SessionLayer { shared: Arc::new(shared), taps }
+    }
+}
+
+impl SessionLayer {
+    /// Begins a layer that keeps sessions in `store`; naming its agent finishes it.
+    #[expect(clippy::new_ret_no_self, reason = "a layer is nothing without an agent")]
+    pub fn new(store: Arc<dyn SessionStore>) -> LayerSetup {
+        LayerSetup { store, options: LayerOptions::default(), taps: Taps::default() }
     }
 
-    /// Serves one of several clients, until its input ends or [`SessionLayer::end`] is called. Its sessions go on.
+    /// Serves the only client, until its input ends; then everything [ends](SessionLayer::end).
     ///
     /// Must be called inside a Tokio runtime.
-    pub async fn serve<R, W>(&self, reader: R, writer: W)
-    where
-        R: AsyncRead + Unpin + Send + 'static,
-        W: AsyncWrite + Unpin + Send + 'static,
-    {
-        let client = self.listen(reader, writer).await;
-        self.shared.tell_all(|| Command::Detach(Arc::clone(&client)));
-        finish(&client).await;
+    pub async fn serve(&self, transport: Transport) {
+        self.serve_until(transport, std::future::pending()).await;
     }
 
     /// Serves the only client, until its input ends or `stop` comes; then everything [ends](SessionLayer::end).
-    pub async fn serve_alone<R, W>(&self, reader: R, writer: W, stop: impl Future<Output = ()>)
-    where
-        R: AsyncRead + Unpin + Send + 'static,
-        W: AsyncWrite + Unpin + Send + 'static,
-    {
-        let client = async {
-            let stopped = async {
-                stop.await;
-                self.shared.ending.send_replace(true);
-                std::future::pending().await
-            };
-            tokio::select! {
-                client = self.listen(reader, writer) => client,
-                never = stopped => never,
-            }
+    pub async fn serve_until(&self, transport: Transport, stop: impl Future<Output = ()>) {
+        let stopped = async {
+            stop.await;
+            self.shared.ending.send_replace(true);
+            std::future::pending().await
         };
-        let client = client.await;
+        let client = tokio::select! {
+            client = self.listen(transport) => client,
+            never = stopped => never,
+        };
         self.end().await;
         finish(&client).await;
     }
 
-    async fn listen<R, W>(&self, reader: R, writer: W) -> Arc<Client>
-    where
-        R: AsyncRead + Unpin + Send + 'static,
-        W: AsyncWrite + Unpin + Send + 'static,
-    {
+    /// Serves one of several clients, until its input ends or [`SessionLayer::end`] is called. Its sessions go on.
+    pub async fn attach(&self, transport: Transport) {
+        let client = self.listen(transport).await;
+        self.shared.tell_all(|| Command::Detach(Arc::clone(&client)));
+        finish(&client).await;
+    }
+
+    async fn listen(&self, Transport { reader, writer }: Transport) -> Arc<Client> {
         let options = Options { tap: self.taps.clients.clone(), ..Options::default() };
         let (connection, incoming) = Connection::open(reader, writer, options);
         let client = Client::new(connection);

@@ -20,9 +20,11 @@ mod policy;
 mod recorder;
 mod serve;
 mod shown;
+mod transport;
 mod turn;
 
-pub use agent::{AgentCommand, Restore};
+pub use agent::{AgentCommand, AgentSource, Restore, Sharing};
 pub use error::Error;
-pub use layer::{LayerOptions, SessionLayer, Taps};
+pub use layer::{LayerOptions, LayerSetup, SessionLayer, Taps};
+pub use transport::Transport;
 pub use turn::WhileBusy;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rejoin::SessionLayer;
+use rejoin::{SessionLayer, Transport};
 use rejoin_wire::{Connection, Options, RawValue, Received, RequestId, RpcError};
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
@@ -96,9 +96,8 @@ impl TestClient {
     /// Connects to `layer`, and says nothing yet.
     pub fn connect(layer: &Arc<SessionLayer>) -> Self {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
-        let (reader, writer) = tokio::io::split(theirs);
         let layer = Arc::clone(layer);
-        let serving = tokio::spawn(async move { layer.serve(reader, writer).await });
+        let serving = tokio::spawn(async move { layer.attach(Transport::stream(theirs)).await });
         let (reader, writer) = tokio::io::split(ours);
         let (connection, mut incoming) = Connection::open(reader, writer, Options::default());
         let (sender, events) = watch::channel(Vec::new());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rejoin::{AgentCommand, LayerOptions, SessionLayer, Taps};
+use rejoin::{AgentCommand, LayerOptions, SessionLayer, Sharing, Taps, Transport};
 use rejoin_wire::{Command, Direction, Tap};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -10,17 +10,17 @@ use super::{Context, Outcome};
 use crate::args::AcpArgs;
 use crate::error::Error;
 use crate::settings::Settings;
-use crate::stdio;
 use crate::trace::{Between, Trace};
 
 /// Runs the command, until the client ends its input or a signal comes.
 pub(crate) async fn run(args: AcpArgs, context: &mut Context) -> Result<Outcome, Error> {
     let agent = agent_of(args, &context.settings)?;
     let store = Arc::new(context.settings.open_store()?);
-    let layer = SessionLayer::new(store, agent, options_of(&context.settings), taps_of(context.trace.take()));
-    let (reader, writer) = stdio::open().map_err(Error::CannotStart)?;
+    let (options, taps) = (options_of(&context.settings), taps_of(context.trace.take()));
+    let layer = SessionLayer::new(store).options(options).taps(taps).agent(agent);
+    let transport = Transport::stdio().map_err(Error::CannotStart)?;
     let mut signals = Signals::new().map_err(Error::CannotStart)?;
-    tokio::join!(layer.serve_alone(reader, writer, signals.any()), layer.tidy());
+    tokio::join!(layer.serve_until(transport, signals.any()), layer.tidy());
     Ok(Outcome::Done)
 }
 
@@ -29,7 +29,7 @@ fn agent_of(args: AcpArgs, settings: &Settings) -> Result<AgentCommand, Error> {
     let mut words = args.command.into_iter();
     if let Some(program) = words.next() {
         let command = Command { program, args: words.collect(), env: Vec::new(), cwd: None };
-        return Ok(AgentCommand { name: None, command });
+        return Ok(AgentCommand { name: None, command, sharing: Sharing::Shared });
     }
     let name = args.agent.or_else(|| settings.default_agent.clone()).ok_or(Error::NoAgent)?;
     let Some(agent) = settings.agents.get(&name) else {
@@ -40,7 +40,7 @@ fn agent_of(args: AcpArgs, settings: &Settings) -> Result<AgentCommand, Error> {
     let program = words.next().ok_or(Error::NoAgent)?;
     let env = agent.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     let command = Command { program, args: words.collect(), env, cwd: None };
-    Ok(AgentCommand { name: Some(name), command })
+    Ok(AgentCommand { name: Some(name), command, sharing: agent.sharing })
 }
 
 fn options_of(settings: &Settings) -> LayerOptions {

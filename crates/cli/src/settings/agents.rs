@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use rejoin::Sharing;
+
 use super::file::ConfigFile;
 use super::keys;
 use super::value::{Item, Raw, read_text};
@@ -11,6 +13,8 @@ use crate::error::Error;
 
 const COMMAND: &str = "command";
 const ENV: &str = "env";
+const SHARED: &str = "shared";
+const KEYS: [&str; 3] = [COMMAND, ENV, SHARED];
 
 /// How an agent is started.
 #[derive(Clone, PartialEq, Eq)]
@@ -19,6 +23,8 @@ pub(crate) struct AgentCommand {
     pub(crate) command: Vec<String>,
     /// What is added to the environment. The values are secrets, and are never shown.
     pub(crate) env: BTreeMap<String, String>,
+    /// Who shares a process.
+    pub(crate) sharing: Sharing,
 }
 
 impl fmt::Debug for AgentCommand {
@@ -51,8 +57,8 @@ const VARIABLES: &str = "write `env = { NAME = \"value\" }`";
 
 fn read_agent(file: &ConfigFile, key: &str, item: &Item, warnings: &mut Vec<Warning>) -> Result<AgentCommand, Error> {
     let Raw::Table(table) = &item.raw else { return Err(bad(file, item, key, AGENT)) };
-    for (name, item) in table.iter().filter(|(name, _)| ![COMMAND, ENV].contains(&name.as_str())) {
-        warnings.push(file.unknown_key(format!("{key}.{name}"), item, keys::nearest(name, &[COMMAND, ENV])));
+    for (name, item) in table.iter().filter(|(name, _)| !KEYS.contains(&name.as_str())) {
+        warnings.push(file.unknown_key(format!("{key}.{name}"), item, keys::nearest(name, &KEYS)));
     }
     let command = match table.get(COMMAND) {
         Some(command) => read_command(file, &format!("{key}.{COMMAND}"), command)?,
@@ -62,7 +68,11 @@ fn read_agent(file: &ConfigFile, key: &str, item: &Item, warnings: &mut Vec<Warn
         Some(env) => read_env(file, &format!("{key}.{ENV}"), env)?,
         None => BTreeMap::new(),
     };
-    Ok(AgentCommand { command, env })
+    let sharing = match table.get(SHARED) {
+        Some(shared) => read_sharing(file, &format!("{key}.{SHARED}"), shared)?,
+        None => Sharing::Shared,
+    };
+    Ok(AgentCommand { command, env, sharing })
 }
 
 fn read_command(file: &ConfigFile, key: &str, item: &Item) -> Result<Vec<String>, Error> {
@@ -76,6 +86,16 @@ fn read_command(file: &ConfigFile, key: &str, item: &Item) -> Result<Vec<String>
     words.iter().map(|word| text(file, word, key, AGENT)).collect()
 }
 
+fn read_sharing(file: &ConfigFile, key: &str, item: &Item) -> Result<Sharing, Error> {
+    match &item.raw {
+        Raw::Bool(true) => Ok(Sharing::Shared),
+        Raw::Bool(false) => Ok(Sharing::OneEach),
+        Raw::Text(_) | Raw::Integer(_) | Raw::List(_) | Raw::Table(_) | Raw::Other(_) => {
+            Err(bad(file, item, key, "write true, or false if each session needs a process of its own"))
+        }
+    }
+}
+
 fn read_env(file: &ConfigFile, key: &str, item: &Item) -> Result<BTreeMap<String, String>, Error> {
     let Raw::Table(variables) = &item.raw else { return Err(bad(file, item, key, VARIABLES)) };
     let variable =
@@ -86,7 +106,9 @@ fn read_env(file: &ConfigFile, key: &str, item: &Item) -> Result<BTreeMap<String
 fn text(file: &ConfigFile, item: &Item, key: &str, wanted: &str) -> Result<String, Error> {
     match &item.raw {
         Raw::Text(text) => Ok(text.clone()),
-        Raw::Integer(_) | Raw::List(_) | Raw::Table(_) | Raw::Other(_) => Err(bad(file, item, key, wanted)),
+        Raw::Integer(_) | Raw::Bool(_) | Raw::List(_) | Raw::Table(_) | Raw::Other(_) => {
+            Err(bad(file, item, key, wanted))
+        }
     }
 }
 
@@ -102,7 +124,7 @@ mod tests {
     #[test]
     fn the_values_of_an_environment_are_not_shown() {
         let env = BTreeMap::from([("TOKEN".to_owned(), "hush".to_owned())]);
-        let agent = AgentCommand { command: vec!["robot".to_owned()], env };
+        let agent = AgentCommand { command: vec!["robot".to_owned()], env, sharing: Sharing::Shared };
         assert_eq!(format!("{agent:?}"), r#"AgentCommand { command: ["robot"], env: ["TOKEN"] }"#);
     }
 }

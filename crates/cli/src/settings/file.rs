@@ -107,7 +107,7 @@ fn item(value: &Spanned<DeValue<'_>>, start: usize, text: &str) -> Item {
         DeValue::Array(list) => Raw::List(list.iter().map(|value| item(value, value.span().start, text)).collect()),
         DeValue::Table(table) => Raw::Table(items(table, text)),
         DeValue::Float(_) => Raw::Other("a number with a point"),
-        DeValue::Boolean(_) => Raw::Other("true or false"),
+        DeValue::Boolean(is_so) => Raw::Bool(*is_so),
         DeValue::Datetime(_) => Raw::Other("a date"),
     };
     Item { raw, line: line(text, start) }

@@ -11,7 +11,9 @@ use rejoin_wire::Tap;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::link::{AgentCommand, Link, Purpose};
+use super::link::{Link, Purpose};
+use super::seat::Seat;
+use super::source::AgentSource;
 use super::strangers::{Stranger, keep_strangers};
 use crate::Error;
 use crate::capabilities::ClientProfile;
@@ -24,7 +26,7 @@ const BACK_OFF: [Duration; 5] =
 
 /// The processes of one agent.
 pub(crate) struct Agents {
-    command: AgentCommand,
+    source: AgentSource,
     start_limit: Duration,
     idle_limit: Duration,
     tap: Option<Arc<dyn Tap>>,
@@ -49,16 +51,16 @@ struct Place {
 const GOOD_RUN: Duration = Duration::from_secs(10);
 
 impl Agents {
-    /// The agent that `command` starts, which is given `start_limit` for that and stopped after `idle_limit` without a
+    /// The agent of `source`, which is given `start_limit` for that and stopped after `idle_limit` without a
     /// word.
     pub(crate) fn new(
-        command: AgentCommand,
+        source: AgentSource,
         (start_limit, idle_limit): (Duration, Duration),
         tap: Option<Arc<dyn Tap>>,
         store: Arc<dyn SessionStore>,
     ) -> Self {
         let (places, all, strangers) = (Mutex::default(), Mutex::default(), OnceLock::new());
-        Self { command, start_limit, idle_limit, tap, places, all, store, strangers }
+        Self { source, start_limit, idle_limit, tap, places, all, store, strangers }
     }
 
     /// A process for clients like `profile`; it is started if there is none.
@@ -66,7 +68,7 @@ impl Agents {
         let place = Arc::clone(lock(&self.places).entry(profile.initialize.clone()).or_default());
         // Whoever else wants one waits for the same start.
         let mut place = place.lock().await;
-        if let Some(link) = place.link.as_ref().filter(|link| link.is_usable()) {
+        if let Some(link) = place.link.as_ref().filter(|link| link.takes_sessions()) {
             return Ok(Arc::clone(link));
         }
         if place.link.take().is_some_and(|link| link.has_answered())
@@ -82,7 +84,7 @@ impl Agents {
         place.failures += 1;
         let strangers = self.strangers.get_or_init(|| keep_strangers(Arc::clone(&self.store))).clone();
         let purpose = Purpose { home: Arc::downgrade(home), strangers, tap: self.tap.clone() };
-        let link = Link::start(&self.command, &profile.initialize, purpose, self.start_limit).await?;
+        let link = Link::start(&self.source, &profile.initialize, purpose, self.start_limit).await?;
         let mut all = lock(&self.all);
         all.retain(|link| link.strong_count() > 0);
         all.push(Arc::downgrade(&link));
@@ -92,18 +94,14 @@ impl Agents {
         Ok(link)
     }
 
-    /// Starts no more sessions in `link`: the next one gets a fresh process.
-    pub(crate) async fn retire(&self, link: &Arc<Link>) {
-        link.retire();
-        let places: Vec<_> = lock(&self.places).values().cloned().collect();
-        for place in places {
-            let mut place = place.lock().await;
-            if place.link.as_ref().is_some_and(|current| Arc::ptr_eq(current, link)) {
-                place.link = None;
+    /// A seat in such a process, for a session. An agent that can't isolate sessions has one process for each.
+    pub(crate) async fn seat(&self, profile: &ClientProfile, home: &Arc<Client>) -> Result<Seat, Error> {
+        loop {
+            let link = self.link(profile, home).await?;
+            // Somebody else may have been faster.
+            if let Some(seat) = Seat::take(&link, self.source.sharing()) {
+                return Ok(seat);
             }
-        }
-        if link.is_unused() {
-            link.end().await;
         }
     }
 

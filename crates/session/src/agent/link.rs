@@ -10,13 +10,14 @@ use std::time::Duration;
 use rejoin_transcript::json::{Members, Object};
 use rejoin_transcript::{AgentInfo, Json};
 use rejoin_wire::{
-    Command, Connection, InvalidUtf8, Options, Process, RawValue, RequestId, RpcError, Tap, notification_line,
-    response_line,
+    Connection, InvalidUtf8, Options, RawValue, RequestId, RpcError, Tap, notification_line, response_line,
 };
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::routes::{AgentEvent, Events, Restored, Routes, SESSION_ROOM};
+use super::seat::end_if_done;
+use super::source::{AgentSource, Body};
 use super::strangers::Stranger;
 use crate::Error;
 use crate::capabilities::{AgentCapabilities, PROTOCOL_VERSION};
@@ -25,26 +26,6 @@ use crate::lock::lock;
 
 /// How many bytes of updates are taken in before they are recorded.
 pub(super) const ROOM: u32 = 4 * 1024 * 1024;
-
-/// How an agent is started.
-#[derive(Debug, Clone)]
-pub struct AgentCommand {
-    /// The name by which its sessions are listed; by default the one that the agent tells.
-    pub name: Option<String>,
-    /// The program.
-    pub command: Command,
-}
-
-impl AgentCommand {
-    /// The program, as errors name it.
-    pub(crate) fn program(&self) -> &str {
-        &self.command.program
-    }
-
-    pub(super) fn failed(&self, what: impl Into<String>, stderr: String) -> Error {
-        Error::AgentFailed { agent: self.program().to_owned(), what: what.into(), stderr }
-    }
-}
 
 pub(super) type Answer<T> = oneshot::Sender<Result<T, Error>>;
 
@@ -62,9 +43,9 @@ pub(super) enum Reply {
 
 /// A connection to an agent process.
 pub(crate) struct Link {
-    pub(super) command: AgentCommand,
+    pub(super) source: AgentSource,
     pub(super) connection: Connection<Reply>,
-    pub(super) process: Process,
+    pub(super) body: Body,
     /// Lines on their way to the agent. It never fills up, so that nobody waits for an agent that does not read; what is
     /// in it came from clients, which wait for answers.
     outbox: mpsc::UnboundedSender<String>,
@@ -103,25 +84,21 @@ struct Told {
 impl Link {
     /// Starts the agent and introduces it to a client whose `initialize` had the params `initialize`.
     pub(crate) async fn start(
-        command: &AgentCommand,
+        source: &AgentSource,
         initialize: &Json,
         purpose: Purpose,
         limit: Duration,
     ) -> Result<Arc<Self>, Error> {
         let Purpose { home, strangers, tap } = purpose;
-        let started = Process::start(&command.command);
-        let (process, stdin, stdout) = started.map_err(|error| {
-            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-            command.failed(format!("can't be started: {error}{cause}"), String::new())
-        })?;
+        let (body, input, output) = source.start()?;
         let options = Options { invalid_utf8: InvalidUtf8::Repair, tap, ..Options::default() };
-        let (connection, incoming) = Connection::open(stdout, stdin, options);
+        let (connection, incoming) = Connection::open(output, input, options);
         let (outbox, lines) = mpsc::unbounded_channel();
         tokio::spawn(forward(connection.clone(), lines));
         let link = Arc::new(Self {
-            command: command.clone(),
+            source: source.clone(),
             connection,
-            process,
+            body,
             outbox,
             routes: Mutex::default(),
             told: Mutex::default(),
@@ -149,7 +126,7 @@ impl Link {
             && version != PROTOCOL_VERSION.to_string()
         {
             let what = format!("speaks version {version} of the protocol, and we speak version {PROTOCOL_VERSION}");
-            return Err(self.command.failed(what, String::new()));
+            return Err(self.source.failed(what, String::new()));
         }
         let capabilities = AgentCapabilities::read(result.get());
         *lock(&self.told) = Told { result: result.get().to_owned(), capabilities };
@@ -174,7 +151,7 @@ impl Link {
         let program = self.program();
         let base = || program.rsplit('/').next().unwrap_or(program).to_owned();
         AgentInfo {
-            name: self.command.name.clone().or_else(|| text("name")).unwrap_or_else(base),
+            name: self.source.name().map(str::to_owned).or_else(|| text("name")).unwrap_or_else(base),
             // Its arguments may hold secrets, and are not kept.
             command: vec![self.program().to_owned()],
             version: text("version"),
@@ -183,7 +160,7 @@ impl Link {
 
     /// The program, as errors name it.
     pub(crate) fn program(&self) -> &str {
-        self.command.program()
+        self.source.program()
     }
 
     /// Asks the agent, and waits for its answer at most `limit`.
@@ -285,13 +262,8 @@ impl Link {
     }
 
     /// Has nothing more to do with the agent's session `id`.
-    pub(crate) fn leave(self: &Arc<Self>, id: &str) {
-        let mut routes = self.lock();
-        routes.remove(id);
-        if routes.is_retired && routes.is_unused() {
-            let link = Arc::clone(self);
-            tokio::spawn(async move { link.end().await });
-        }
+    pub(crate) fn leave(&self, id: &str) {
+        self.lock().remove(id);
     }
 
     /// Whether the agent still has its session `id` open, although nobody here has.
@@ -309,13 +281,14 @@ impl Link {
     }
 
     /// Takes no new sessions; ends when the last one has left.
-    pub(crate) fn retire(&self) {
+    pub(crate) fn retire(self: &Arc<Self>) {
         self.lock().is_retired = true;
+        end_if_done(self);
     }
 
-    /// Whether no session runs in it.
-    pub(crate) fn is_unused(&self) -> bool {
-        self.lock().is_unused()
+    /// Whether a new session may come here.
+    pub(super) fn takes_sessions(&self) -> bool {
+        self.is_usable() && !self.lock().is_retired
     }
 
     /// Whether the process is gone, and everyone was told.
@@ -325,7 +298,7 @@ impl Link {
 
     /// Whether it makes sense to ask it for anything.
     pub(crate) fn is_usable(&self) -> bool {
-        !self.is_gone() && !self.is_ending.load(Ordering::Relaxed) && !self.process.has_ended()
+        !self.is_gone() && !self.is_ending.load(Ordering::Relaxed) && !self.body.has_ended()
     }
 
     /// Whether it ever answered a prompt: it did its work before it was gone.
@@ -340,12 +313,11 @@ impl Link {
 
     /// Ends the process and all that it started.
     pub(crate) async fn end(&self) {
-        self.retire();
         self.is_ending.store(true, Ordering::Relaxed);
         // Its input ends first, which is what a well-behaved agent goes by.
         let finished = self.connection.finish();
         let _ = tokio::time::timeout(Duration::from_millis(200), finished).await;
-        self.process.end().await;
+        self.body.end().await;
     }
 
     fn send(&self, method: &str, params: &str, reply: Reply) -> RequestId {
@@ -381,7 +353,7 @@ impl Link {
 
     fn why_gone(&self) -> Error {
         let told = self.gone.borrow().clone();
-        told.unwrap_or_else(|| self.command.failed("is not there any more", self.process.stderr_tail()))
+        told.unwrap_or_else(|| self.source.failed("is not there any more", self.body.stderr_tail()))
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Routes> {

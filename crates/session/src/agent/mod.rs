@@ -8,13 +8,16 @@ mod reading;
 mod requests;
 mod restore;
 mod routes;
+mod seat;
+mod source;
 mod strangers;
 
 pub(crate) use agents::Agents;
-pub use link::AgentCommand;
 pub(crate) use link::Link;
 pub(crate) use opening::Opening;
 pub(crate) use requests::choice_request;
 pub use restore::Restore;
 pub(crate) use restore::{Opened, Opener, Remark, Rung};
 pub(crate) use routes::{AgentEvent, Events};
+pub(crate) use seat::Seat;
+pub use source::{AgentCommand, AgentSource, Sharing};

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use rejoin_transcript::json::Members;
 use rejoin_wire::{Incoming, Outcome, RawValue, Received, RequestId, RpcError};
-use tokio::process::ChildStdout;
 use tokio::time::Instant;
 
 use super::link::{Link, ROOM, Reply};
 use super::routes::{AgentEvent, Destination};
+use super::source::Output;
 use super::strangers::Stranger;
 use crate::Error;
 use crate::policy::AgentUpdate;
@@ -20,7 +20,7 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 
 impl Link {
     /// Reads until the agent is gone, and tells everyone.
-    pub(super) async fn run(self: Arc<Self>, mut incoming: Incoming<ChildStdout, Reply>) {
+    pub(super) async fn run(self: Arc<Self>, mut incoming: Incoming<Output, Reply>) {
         let (mut abandoned, mut end) = (Vec::new(), None);
         while let Some(received) = self.next(&mut incoming, &mut end).await {
             self.lock().last_used = Instant::now();
@@ -43,16 +43,12 @@ impl Link {
 
     /// What the agent says next; nothing at the end of its output, or soon after that of its process: what the process
     /// left behind may hold the output open.
-    async fn next(
-        &self,
-        incoming: &mut Incoming<ChildStdout, Reply>,
-        end: &mut Option<Instant>,
-    ) -> Option<Received<Reply>> {
+    async fn next(&self, incoming: &mut Incoming<Output, Reply>, end: &mut Option<Instant>) -> Option<Received<Reply>> {
         if end.is_none() {
             tokio::select! {
                 biased;
                 received = incoming.next() => return received,
-                _ = self.process.wait() => *end = Some(Instant::now() + LAST_WORDS),
+                _ = self.body.wait() => *end = Some(Instant::now() + LAST_WORDS),
             }
         }
         tokio::time::timeout_at((*end)?, incoming.next()).await.ok().flatten()
@@ -107,7 +103,7 @@ impl Link {
             Reply::Opener { events, caller } => {
                 let id = outcome.as_ref().ok().and_then(|result| session_of(result));
                 let Some(held) = id.map_or(Some(Vec::new()), |id| self.lock().go_live(&id, events.clone())) else {
-                    let error = self.command.failed("gave the id of a running session to another", String::new());
+                    let error = self.source.failed("gave the id of a running session to another", String::new());
                     return drop(caller.send(Err(error)));
                 };
                 drop(caller.send(outcome_of(outcome)));
@@ -149,10 +145,10 @@ impl Link {
 
     /// Why the output has ended. The process mostly has too, and otherwise is of no use any more.
     async fn fate(&self) -> Error {
-        let status = tokio::time::timeout(Duration::from_secs(1), self.process.wait()).await.ok().flatten();
-        self.process.end().await;
+        let status = tokio::time::timeout(Duration::from_secs(1), self.body.wait()).await.ok().flatten();
+        self.body.end().await;
         let what = status.map_or("closed its output".to_owned(), |status| format!("ended with {status}"));
-        self.command.failed(what, self.process.stderr_tail())
+        self.source.failed(what, self.body.stderr_tail())
     }
 
     /// Tells everyone that the agent is gone.

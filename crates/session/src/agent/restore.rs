@@ -13,10 +13,10 @@ use rejoin_transcript::{Audience, EntryNumber, InForce, Replay, Replayed, Sessio
 use rejoin_wire::RawValue;
 
 use super::briefing::{briefing, is_notice};
-use super::link::Link;
 use super::opening::Opening;
 use super::requests::choice_request;
 use super::routes::Events;
+use super::seat::Seat;
 use crate::Error;
 use crate::choices::{Choice, Setup, to_reapply};
 
@@ -77,7 +77,7 @@ pub(crate) struct Remark {
 
 /// A session that an agent has open.
 pub(crate) struct Opened {
-    pub(crate) link: Arc<Link>,
+    pub(crate) link: Seat,
     /// The agent's own id of it.
     pub(crate) id: String,
     pub(crate) events: Events,
@@ -106,14 +106,14 @@ pub(crate) struct Opener {
 
 impl Opener {
     /// Has the agent make a session that did not exist before.
-    pub(crate) async fn open_new(&self, link: Arc<Link>) -> Result<Opened, Error> {
+    pub(crate) async fn open_new(&self, link: Seat) -> Result<Opened, Error> {
         let params = self.opening.params(&link.capabilities(), None);
         let (result, events) = link.open("session/new", &params, self.limit).await?;
         self.opened(link, result, events, Rung::New, None)
     }
 
     /// Has the agent open `session`, which we know up to the entry `upto`.
-    pub(crate) async fn restore(&self, link: Arc<Link>, session: &Session, upto: EntryNumber) -> Result<Opened, Error> {
+    pub(crate) async fn restore(&self, link: Seat, session: &Session, upto: EntryNumber) -> Result<Opened, Error> {
         let mut opened = match self.reopen(&link, session, upto).await? {
             Ok(opened) => opened,
             Err(reason) => self.rebuild(&link, session, upto, reason).await?,
@@ -125,7 +125,7 @@ impl Opener {
     /// Has the agent open `session` without what it may have of it itself, which is of no use for this `reason`.
     pub(crate) async fn restore_anew(
         &self,
-        link: Arc<Link>,
+        link: Seat,
         session: &Session,
         upto: EntryNumber,
         reason: String,
@@ -136,12 +136,7 @@ impl Opener {
     }
 
     /// The upper rungs: the agent itself has the session. Gives why not.
-    async fn reopen(
-        &self,
-        link: &Arc<Link>,
-        session: &Session,
-        upto: EntryNumber,
-    ) -> Result<Result<Opened, String>, Error> {
+    async fn reopen(&self, link: &Seat, session: &Session, upto: EntryNumber) -> Result<Result<Opened, String>, Error> {
         let can = link.capabilities();
         let is_its_own = session.facts.agent.name == link.info().name;
         let mut reason = "the agent can neither resume nor load sessions".to_owned();
@@ -166,7 +161,7 @@ impl Opener {
                             .clone_into(&mut reason);
                     }
                     Ok((result, events, _)) => {
-                        return self.opened(Arc::clone(link), result, events, rung, Some(id.clone())).map(Ok);
+                        return self.opened(link.clone(), result, events, rung, Some(id.clone())).map(Ok);
                     }
                     Err(error) if link.is_gone() => return Err(error),
                     // One that does not answer will not answer to the next either.
@@ -178,7 +173,7 @@ impl Opener {
             && let Some(source) = self.fork_source(session, upto).await?
         {
             match link.open("session/fork", &self.opening.params(&can, Some(&source)), self.limit).await {
-                Ok((result, events)) => return self.opened(Arc::clone(link), result, events, Rung::Fork, None).map(Ok),
+                Ok((result, events)) => return self.opened(link.clone(), result, events, Rung::Fork, None).map(Ok),
                 Err(error) if link.is_gone() => return Err(error),
                 Err(error) => reason = error.to_string(),
             }
@@ -224,21 +219,25 @@ impl Opener {
     /// The lower rungs: a new session in the agent, and what we know put into it.
     async fn rebuild(
         &self,
-        link: &Arc<Link>,
+        link: &Seat,
         session: &Session,
         upto: EntryNumber,
         reason: String,
     ) -> Result<Opened, Error> {
         let has_history = turns_upto(session, upto) > 0;
-        if self.policy == Restore::Required && has_history {
+        let takes_record = link.capabilities().transcript;
+        // One that takes the record of its own session has all of it, as if it had kept it itself.
+        let is_whole = takes_record && session.facts.agent.name == link.info().name;
+        if self.policy == Restore::Required && has_history && !is_whole {
             let session = session.facts.session_id.clone();
             return Err(Error::RestoreFailed { session, agent: link.program().to_owned(), reason });
         }
         let (mut params, mut rung) = (self.opening.params(&link.capabilities(), None), Rung::New);
         if has_history {
             rung = match self.policy {
+                _ if is_whole => Rung::Transcript,
                 Restore::Fresh => Rung::Fresh,
-                Restore::Rebuild | Restore::Required if link.capabilities().transcript => Rung::Transcript,
+                Restore::Rebuild | Restore::Required if takes_record => Rung::Transcript,
                 Restore::Rebuild | Restore::Required => Rung::Briefing,
             };
         }
@@ -246,12 +245,12 @@ impl Opener {
             params = with_transcript(&params, &self.transcript(session, upto).await?);
         }
         let (result, events) = link.open("session/new", &params, self.limit).await?;
-        let mut opened = self.opened(Arc::clone(link), result, events, rung, None)?;
+        let mut opened = self.opened(link.clone(), result, events, rung, None)?;
         if rung == Rung::Briefing {
             let id = &session.facts.session_id;
             opened.briefing = Some(briefing(&*self.store, id, upto, self.briefing_limit).await?);
         }
-        if has_history {
+        if has_history && !is_whole {
             opened.remarks.push(rebuilt(rung, &link.info().name, &reason));
         }
         Ok(opened)
@@ -327,7 +326,7 @@ impl Opener {
 
     fn opened(
         &self,
-        link: Arc<Link>,
+        link: Seat,
         result: Box<RawValue>,
         events: Events,
         rung: Rung,

@@ -52,7 +52,9 @@ pub(crate) struct Routes {
     /// Sessions that were here: what still comes of them is of no interest.
     left: HashSet<String>,
     /// Whether no new sessions are to come.
-    pub(crate) is_retired: bool,
+    pub(super) is_retired: bool,
+    /// How many sessions hold on to the process.
+    pub(super) seats: usize,
     /// When something was last said, either way.
     pub(crate) last_used: Instant,
 }
@@ -66,6 +68,7 @@ impl Default for Routes {
             asked: HashMap::new(),
             left: HashSet::new(),
             is_retired: false,
+            seats: 0,
             last_used: Instant::now(),
         }
     }
@@ -225,11 +228,6 @@ impl Routes {
     /// The request `id` needs no answer any more; gives the session it was for.
     pub(crate) fn settle(&mut self, id: &RequestId) -> Option<String> {
         self.asked.remove(id)
-    }
-
-    /// Whether no session is here, or on its way.
-    pub(crate) fn is_unused(&self) -> bool {
-        self.sessions.is_empty() && self.opening == 0
     }
 }
 

@@ -1,13 +1,11 @@
 //! The agent of a live session: not there, on its way, or open.
 
-use std::sync::Arc;
-
 use rejoin_transcript::json::{replace_member, write_string};
 use rejoin_transcript::{AgentSession, Json};
 use tokio::task::JoinHandle;
 
 use crate::Error;
-use crate::agent::{AgentEvent, Events, Link, Opened};
+use crate::agent::{AgentEvent, Events, Opened, Seat};
 
 /// How many messages of the agent are taken in, and so recorded, together.
 const BATCH: usize = 256;
@@ -24,7 +22,7 @@ pub(crate) enum AgentSide {
 
 /// An agent that has the session open.
 pub(crate) struct OpenAgent {
-    pub(crate) link: Arc<Link>,
+    pub(crate) link: Seat,
     /// The agent's own id of the session.
     pub(crate) id: String,
     pub(crate) events: Events,

@@ -7,7 +7,7 @@ use rejoin_transcript::json::Object;
 
 use super::{AfterClose, Live};
 use crate::Error;
-use crate::agent::Link;
+use crate::agent::Seat;
 use crate::capabilities::ClientProfile;
 use crate::client::{Client, Responder};
 use crate::layer::Shared;
@@ -61,7 +61,7 @@ impl Live {
         }
         let facts = &self.session().ok()?.facts;
         let (name, known) = (facts.agent.name.clone(), facts.agent_session.clone());
-        let open = self.agent.open().map(|agent| (Arc::clone(&agent.link), agent.id.clone()));
+        let open = self.agent.open().map(|agent| (agent.link.clone(), agent.id.clone()));
         let client = self.opening.as_ref().map(|(_, client, profile)| (Arc::clone(client), profile.clone()));
         Some(Farewell { name, known: known.map(|known| known.id), open, client })
     }
@@ -74,7 +74,7 @@ struct Farewell {
     /// Its own session, as we remember it.
     known: Option<String>,
     /// Where it has the session open, and as which.
-    open: Option<(Arc<Link>, String)>,
+    open: Option<(Seat, String)>,
     /// How to reach it otherwise.
     client: Option<(Arc<Client>, ClientProfile)>,
 }
@@ -91,7 +91,7 @@ impl Farewell {
             }
             // Only to delete is an agent worth starting.
             (None, Some(id), Some((client, profile))) if is_deleted => {
-                match layer.agents.link(&profile, &client).await {
+                match layer.agents.seat(&profile, &client).await {
                     Ok(link) if link.info().name == self.name => (link, id),
                     Ok(_) | Err(_) => return,
                 }

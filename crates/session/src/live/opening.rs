@@ -32,16 +32,16 @@ impl Live {
         let upto = session.facts.running_since.map_or(head, |since| EntryNumber::new(since.get() - 1));
         let layer = Arc::clone(&self.layer);
         self.agent = AgentSide::Opening(tokio::spawn(async move {
-            let mut link = layer.agents.link(&profile, &client).await?;
-            if !forgets(&link, &session, layer.options.restore_limit).await {
-                layer.agents.retire(&link).await;
-                link = layer.agents.link(&profile, &client).await?;
+            let mut seat = layer.agents.seat(&profile, &client).await?;
+            if !forgets(&seat, &session, layer.options.restore_limit).await {
+                seat.retire();
+                seat = layer.agents.seat(&profile, &client).await?;
             }
-            match opener.restore(Arc::clone(&link), &session, upto).await {
+            match opener.restore(seat.clone(), &session, upto).await {
                 // It died of it, and would again.
-                Err(error) if link.is_gone() => {
-                    let link = layer.agents.link(&profile, &client).await?;
-                    opener.restore_anew(link, &session, upto, error.to_string()).await
+                Err(error) if seat.is_gone() => {
+                    let seat = layer.agents.seat(&profile, &client).await?;
+                    opener.restore_anew(seat, &session, upto, error.to_string()).await
                 }
                 done => done,
             }
@@ -186,12 +186,10 @@ impl Live {
 
     /// Lets go of an agent that does not obey; the session goes on in a fresh process.
     pub(super) fn abandon_agent(&mut self) {
-        let link = self.agent.open().map(|agent| Arc::clone(&agent.link));
-        self.leave_agent();
-        if let Some(link) = link {
-            let layer = Arc::clone(&self.layer);
-            tokio::spawn(async move { layer.agents.retire(&link).await });
+        if let Some(agent) = self.agent.open() {
+            agent.link.retire();
         }
+        self.leave_agent();
     }
 }
 

@@ -51,8 +51,8 @@ impl New {
 
     async fn make(&self, live: &mut Live, client: &Arc<Client>) -> Result<Opened, Error> {
         let profile = client.profile().ok_or(Error::Ended)?;
-        let link = live.layer.agents.link(&profile, client).await?;
-        let opened = live.opener(self.opening.clone()).open_new(link).await?;
+        let seat = live.layer.agents.seat(&profile, client).await?;
+        let opened = live.opener(self.opening.clone()).open_new(seat).await?;
         let mut session = Session::new(live.id.clone(), resolve_cwd(&self.opening.cwd), opened.link.info(), now());
         session.facts.additional_directories.clone_from(&self.opening.directories);
         session.facts.agent_session = Some(AgentSession { id: opened.id.clone(), generation: 1 });

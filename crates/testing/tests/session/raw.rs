@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rejoin::SessionLayer;
+use rejoin::{SessionLayer, Transport};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
@@ -24,7 +24,7 @@ impl RawClient {
         let (ours, theirs) = tokio::io::duplex(room);
         let (reader, writer) = tokio::io::split(theirs);
         let layer = Arc::clone(layer);
-        tokio::spawn(async move { layer.serve(reader, writer).await });
+        tokio::spawn(async move { layer.attach(Transport::new(reader, writer)).await });
         let (reader, writer) = tokio::io::split(ours);
         Self { lines: BufReader::new(reader).lines(), writer }
     }

@@ -1,5 +1,6 @@
 //! Connections: what comes first, what nobody knows, and what is broken.
 
+use rejoin::Transport;
 use rejoin_testing::{Event, TestClient, updates_in};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, BufReader};
@@ -259,7 +260,7 @@ async fn what_an_only_client_asked_before_its_input_ended_is_answered() {
     let (output, writer) = tokio::io::duplex(64 * 1024);
 
     let input = std::io::Cursor::new(input.into_bytes());
-    world.layer.serve_alone(input, writer, std::future::pending()).await;
+    world.layer.serve(Transport::new(input, writer)).await;
 
     let mut text = String::new();
     BufReader::new(output).read_to_string(&mut text).await.unwrap();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rejoin::{AgentCommand, LayerOptions, SessionLayer, Taps};
+use rejoin::{AgentCommand, SessionLayer, Sharing};
 use rejoin_store::{MemoryStore, Owner, SessionStore};
 use rejoin_testing::{append_turn, session_in};
 use rejoin_wire::{Command, RawValue};
@@ -66,8 +66,8 @@ fn new_layer(store: Arc<MemoryStore>) -> Arc<SessionLayer> {
     let program = env!("CARGO_BIN_EXE_scripted-agent").to_owned();
     let args = ["modes", "models", "options", "commands"].iter().flat_map(|ability| ["--can", *ability]);
     let command = Command { program, args: args.map(str::to_owned).collect(), env: Vec::new(), cwd: None };
-    let agent = AgentCommand { name: None, command };
-    Arc::new(SessionLayer::new(store, agent, LayerOptions::default(), Taps::default()))
+    let agent = AgentCommand { name: None, command, sharing: Sharing::Shared };
+    Arc::new(SessionLayer::new(store).agent(agent))
 }
 
 /// A session of one turn in a folder that is there.

@@ -8,7 +8,7 @@ use rejoin_wire::Direction;
 use serde_json::{Value, json};
 
 use crate::test_store::two_hosts;
-use crate::world::{agent_that_can, plain_agent};
+use crate::world::{World, agent_that_can, plain_agent};
 
 /// All that the user said, as far as the agent remembers.
 async fn recalled(client: &TestClient, session: &str) -> String {
@@ -44,16 +44,74 @@ async fn an_agent_that_was_killed_while_idle_is_started_for_the_next_prompt() {
     let world = agent_that_can(&["load"]).with_memory().start();
     let (client, session) = world.client_with_session().await;
     client.turn(&session, "say one").await;
-    let agents_id = world.agent_got("session/prompt")[0]["sessionId"].as_str().unwrap().to_owned();
-    let pid = agents_id.split('-').nth(1).unwrap();
+    let pid = process_of(&world, 0);
 
-    let signal = |signal: &str| Command::new("kill").args([signal, pid]).output().unwrap().status.success();
-    assert!(signal("-9"));
-    while signal("-0") {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    assert!(signal("-9", &pid));
+    until_gone(&pid).await;
 
     assert_eq!(recalled(&client, &session).await, "agent: say one | recall");
+}
+
+/// The process of the agent that got the `n`th prompt.
+fn process_of(world: &World, n: usize) -> String {
+    let agents_id = world.agent_got("session/prompt")[n]["sessionId"].as_str().unwrap().to_owned();
+    agents_id.split('-').nth(1).unwrap().to_owned()
+}
+
+fn signal(signal: &str, pid: &str) -> bool {
+    Command::new("kill").args([signal, pid]).output().unwrap().status.success()
+}
+
+async fn until_gone(pid: &str) {
+    while signal("-0", pid) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn sessions_share_a_process_unless_the_agent_cannot_keep_them_apart() {
+    for (setup, is_shared) in [(plain_agent(), true), (plain_agent().one_each(), false)] {
+        let world = setup.start();
+        let (client, first) = world.client_with_session().await;
+        let second = client.new_session(world.cwd()).await;
+        client.turn(&first, "say one").await;
+        client.turn(&second, "say two").await;
+
+        assert_eq!(process_of(&world, 0) == process_of(&world, 1), is_shared);
+        assert_eq!(recalled(&client, &first).await, "agent: say one | recall");
+    }
+}
+
+#[tokio::test]
+async fn a_process_of_one_session_ends_with_it() {
+    let world = agent_that_can(&["close", "delete"]).one_each().with_memory().start();
+    let (client, first) = world.client_with_session().await;
+    let second = client.new_session(world.cwd()).await;
+    client.turn(&first, "say one").await;
+    client.turn(&second, "say two").await;
+
+    client.call("session/delete", json!({ "sessionId": first })).await.unwrap();
+
+    until_gone(&process_of(&world, 0)).await;
+    assert_eq!(world.agent_got("session/delete").len(), 1);
+    assert_eq!(recalled(&client, &second).await, "agent: say two | recall");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_never_gets_the_process_that_another_gave_up() {
+    let limit = Duration::from_millis(50);
+    let setup = plain_agent().with("--fault", "ignore-cancel");
+    let world = setup.options(|options| options.cancel_deadline = limit).start();
+    let (client, session) = world.client_with_session().await;
+    let turn = client.prompt(&session, "hang").await;
+    client.cancel(&session).await;
+    assert_eq!(turn.result().await["stopReason"], "cancelled");
+
+    let other = client.new_session(world.cwd()).await;
+    client.turn(&other, "say two").await;
+
+    assert_ne!(process_of(&world, 0), process_of(&world, 1));
+    until_gone(&process_of(&world, 0)).await;
 }
 
 #[tokio::test]

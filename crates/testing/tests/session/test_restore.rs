@@ -128,16 +128,19 @@ async fn an_agent_that_has_forgotten_is_rebuilt() {
 }
 
 #[tokio::test]
-async fn an_agent_that_takes_transcripts_gets_the_record() {
-    let world = agent_that_can(&["transcript"]).start();
-    let (client, session) = with_dead_agent(&world, with_notices()).await;
+async fn an_agent_that_takes_transcripts_gets_the_record_and_so_has_the_session() {
+    for restore in [Restore::Rebuild, Restore::Required, Restore::Fresh] {
+        let world = agent_that_can(&["transcript"]).options(|options| options.restore = restore).start();
+        let (client, session) = with_dead_agent(&world, with_notices()).await;
 
-    client.turn(&session, "say two").await;
+        client.turn(&session, "say two").await;
 
-    let given = world.agent_got("session/new").pop().unwrap();
-    let transcript = given["_meta"]["rejoin"]["transcript"].as_array().cloned().unwrap();
-    assert_eq!(fold(&transcript), ["user: say one", "agent: one", "user: crash 1"]);
-    assert_eq!(world.prompts_to_agent().last().unwrap(), &["say two"]);
+        let given = world.agent_got("session/new").pop().unwrap();
+        let transcript = given["_meta"]["rejoin"]["transcript"].as_array().cloned().unwrap();
+        assert_eq!(fold(&transcript), ["user: say one", "agent: one", "user: crash 1"]);
+        assert_eq!(world.prompts_to_agent().last().unwrap(), &["say two"]);
+        assert!(notices(&client, &session).is_empty(), "{restore:?}");
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rejoin::{AgentCommand, LayerOptions, SessionLayer, Taps};
+use rejoin::{AgentCommand, LayerOptions, SessionLayer, Sharing, Taps};
 use rejoin_store::{MemoryStore, SessionStore};
 use rejoin_testing::TestClient;
 use rejoin_wire::{Command, Direction};
@@ -20,6 +20,7 @@ pub(crate) struct Setup {
     options: LayerOptions,
     folder: Option<TempDir>,
     declared: Vec<String>,
+    sharing: Sharing,
 }
 
 /// A world with an agent that has these abilities.
@@ -27,7 +28,7 @@ pub(crate) fn agent_that_can(abilities: &[&str]) -> Setup {
     let args = abilities.iter().flat_map(|ability| ["--can".to_owned(), (*ability).to_owned()]).collect();
     let options = LayerOptions { cancel_deadline: Duration::from_secs(20), ..LayerOptions::default() };
     let store = Arc::new(MemoryStore::default());
-    Setup { args, program: None, store, options, folder: None, declared: Vec::new() }
+    Setup { args, program: None, store, options, folder: None, declared: Vec::new(), sharing: Sharing::Shared }
 }
 
 /// A world with an agent that can do nothing beyond the least.
@@ -56,6 +57,12 @@ impl Setup {
         self
     }
 
+    /// Each session has a process of its own.
+    pub(crate) fn one_each(mut self) -> Self {
+        self.sharing = Sharing::OneEach;
+        self
+    }
+
     pub(crate) fn store(mut self, store: Arc<dyn SessionStore>) -> Self {
         self.store = store;
         self
@@ -73,13 +80,13 @@ impl Setup {
     }
 
     pub(crate) fn start(self) -> World {
-        let Self { args, program, store, options, folder, declared } = self;
+        let Self { args, program, store, options, folder, declared, sharing } = self;
         let program = program.unwrap_or_else(|| env!("CARGO_BIN_EXE_scripted-agent").to_owned());
         let command = Command { program, args, env: Vec::new(), cwd: None };
         let (to_clients, to_agents) = (SchemaTap::new(Side::Client), SchemaTap::new(Side::Agent));
         let taps = Taps { clients: Some(to_clients.clone()), agents: Some(to_agents.clone()) };
-        let agent = AgentCommand { name: None, command };
-        let layer = Arc::new(SessionLayer::new(Arc::clone(&store), agent, options, taps));
+        let agent = AgentCommand { name: None, command, sharing };
+        let layer = Arc::new(SessionLayer::new(Arc::clone(&store)).options(options).taps(taps).agent(agent));
         let cwd = tempfile::tempdir().unwrap();
         World { layer, store, cwd, _state: folder, to_clients, to_agents, declared: Mutex::new(declared) }
     }

@@ -9,7 +9,7 @@ pub(in crate::settings) fn read(raw: &Raw) -> Result<usize, String> {
     let bytes = match raw {
         Raw::Integer(number) => usize::try_from(*number).ok(),
         Raw::Text(text) => read_amount(text),
-        Raw::List(_) | Raw::Table(_) | Raw::Other(_) => None,
+        Raw::Bool(_) | Raw::List(_) | Raw::Table(_) | Raw::Other(_) => None,
     };
     let wanted = "write an amount above zero, like \"32KiB\" or \"1MiB\", or a number of bytes";
     bytes.filter(|bytes| *bytes > 0).ok_or_else(|| wanted.to_owned())

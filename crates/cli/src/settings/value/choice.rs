@@ -8,7 +8,7 @@ use super::Raw;
 pub(in crate::settings) fn read<T: ValueEnum + Copy>(raw: &Raw) -> Result<T, String> {
     let choice = match raw {
         Raw::Text(text) => T::from_str(text, true).ok(),
-        Raw::Integer(_) | Raw::List(_) | Raw::Table(_) | Raw::Other(_) => None,
+        Raw::Integer(_) | Raw::Bool(_) | Raw::List(_) | Raw::Table(_) | Raw::Other(_) => None,
     };
     choice.ok_or_else(|| {
         let words: Vec<String> = T::value_variants().iter().map(|choice| format!("{:?}", show(*choice))).collect();

@@ -12,7 +12,7 @@ pub(in crate::settings) fn read(raw: &Raw) -> Result<Duration, String> {
     let duration = match raw {
         Raw::Integer(seconds) => u64::try_from(*seconds).ok().map(Duration::from_secs),
         Raw::Text(text) => read_friendly(text),
-        Raw::List(_) | Raw::Table(_) | Raw::Other(_) => None,
+        Raw::Bool(_) | Raw::List(_) | Raw::Table(_) | Raw::Other(_) => None,
     };
     let wanted = "write a time above zero, like \"5s\", \"15 min\" or \"1 day\", or a number of seconds";
     duration.filter(|duration| !duration.is_zero()).ok_or_else(|| wanted.to_owned())

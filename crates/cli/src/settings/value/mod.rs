@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 pub(super) enum Raw {
     Text(String),
     Integer(i64),
+    Bool(bool),
     List(Vec<Item>),
     Table(BTreeMap<String, Item>),
     /// A kind that no setting has, by its name.
@@ -38,6 +39,7 @@ impl Raw {
         match self {
             Self::Text(text) => format!("{text:?}"),
             Self::Integer(number) => number.to_string(),
+            Self::Bool(is_so) => is_so.to_string(),
             Self::List(_) | Self::Table(_) | Self::Other(_) => self.kind().to_owned(),
         }
     }
@@ -47,6 +49,7 @@ impl Raw {
         match self {
             Self::Text(_) => "a text",
             Self::Integer(_) => "a number",
+            Self::Bool(_) => "true or false",
             Self::List(_) => "a list",
             Self::Table(_) => "a table",
             Self::Other(kind) => kind,
