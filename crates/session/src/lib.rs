@@ -10,6 +10,7 @@ mod choices;
 mod client;
 mod error;
 mod feed;
+mod hosted;
 mod layer;
 mod live;
 mod lock;
@@ -24,7 +25,10 @@ mod transport;
 mod turn;
 
 pub use agent::{AgentCommand, AgentSource, Restore, Sharing};
+pub use agent_client_protocol_schema::v1 as schema;
 pub use error::Error;
+pub use hosted::{About, Agent, AgentError, Chosen, Offer, Past, SessionContext, Terminal, Turn};
 pub use layer::{LayerOptions, LayerSetup, SessionLayer, Taps};
+pub use rejoin_store as store;
 pub use transport::Transport;
 pub use turn::WhileBusy;

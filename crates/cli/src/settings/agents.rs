@@ -30,7 +30,8 @@ pub(crate) struct AgentCommand {
 impl fmt::Debug for AgentCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&String> = self.env.keys().collect();
-        f.debug_struct("AgentCommand").field(COMMAND, &self.command).field(ENV, &names).finish()
+        let mut shown = f.debug_struct("AgentCommand");
+        shown.field(COMMAND, &self.command).field(ENV, &names).field("sharing", &self.sharing).finish()
     }
 }
 
@@ -125,6 +126,6 @@ mod tests {
     fn the_values_of_an_environment_are_not_shown() {
         let env = BTreeMap::from([("TOKEN".to_owned(), "hush".to_owned())]);
         let agent = AgentCommand { command: vec!["robot".to_owned()], env, sharing: Sharing::Shared };
-        assert_eq!(format!("{agent:?}"), r#"AgentCommand { command: ["robot"], env: ["TOKEN"] }"#);
+        assert_eq!(format!("{agent:?}"), r#"AgentCommand { command: ["robot"], env: ["TOKEN"], sharing: Shared }"#);
     }
 }

@@ -92,7 +92,7 @@ fn json_tells_each_source() {
     {"key":"log_file","value":null,"source":{"kind":"default"}}
     {"key":"trace","value":null,"source":{"kind":"default"}}
     {"key":"default_agent","value":null,"source":{"kind":"default"}}
-    {"name":"robot","command":["robot","--acp"],"env":["TOKEN"],"source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":3}}
+    {"name":"robot","command":["robot","--acp"],"env":["TOKEN"],"shared":true,"source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":3}}
     "#);
 }
 
@@ -165,6 +165,7 @@ fn a_value_that_can_not_be_is_named_with_what_to_write() {
         "[agents.robot]\ncommand = ['']",
         "[agents.robot]\ncommand = ['robot', 1]",
         "[agents.robot]\ncommand = ['robot']\nenv = { PIN = 1234 }",
+        "[agents.robot]\ncommand = ['robot']\nshared = 'no'",
     ];
     insta::assert_snapshot!(texts.map(shown).join("\n"), @r#"
     error: `lease` in [WORLD]/home/.config/rejoin/config.toml, line 2, can't be "soon"
@@ -179,7 +180,7 @@ fn a_value_that_can_not_be_is_named_with_what_to_write() {
     hint: write an amount above zero, like "32KiB" or "1MiB", or a number of bytes
     error: `restore` in [WORLD]/home/.config/rejoin/config.toml, line 1, can't be "maybe"
     hint: write "required", "rebuild" or "fresh"
-    error: `while_busy` in [WORLD]/home/.config/rejoin/config.toml, line 1, can't be true or false
+    error: `while_busy` in [WORLD]/home/.config/rejoin/config.toml, line 1, can't be true
     hint: write "queue" or "reject"
     error: `store` in [WORLD]/home/.config/rejoin/config.toml, line 1, can't be 5
     hint: write a path in quotes
@@ -201,6 +202,8 @@ fn a_value_that_can_not_be_is_named_with_what_to_write() {
     hint: write a table like [agents.NAME] with `command = ["PROGRAM", "ARGUMENT"]`
     error: `agents.robot.env.PIN` in [WORLD]/home/.config/rejoin/config.toml, line 3, can't be a number
     hint: write `env = { NAME = "value" }`
+    error: `agents.robot.shared` in [WORLD]/home/.config/rejoin/config.toml, line 3, can't be a text
+    hint: write true, or false if each session needs a process of its own
     "#);
     insta::assert_snapshot!(world.run_in("", &[("REJOIN_CONFIG", "/dev/null"), ("REJOIN_LEASE", "soon")], &["list"]), @r#"
     --- stderr

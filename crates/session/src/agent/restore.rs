@@ -294,33 +294,45 @@ impl Opener {
             told.config_options = told.config_options.take().or_else(|| known.config_options.clone());
         }
         opened.wanted = session.settings.in_force.clone();
-        let Setup { modes, models, config_options } = opened.setup.clone();
-        let settings = Settings { modes, models, config_options, ..Settings::default() };
-        let (choices, lost) = to_reapply(&session.settings.in_force, &opened.in_force, &settings);
-        for choice in choices {
-            let set = choice.check(&settings).unwrap_or_default();
-            let (method, params) = choice_request(&choice, &opened.id, &settings);
-            match opened.link.call(method, &params, self.limit).await {
-                Ok(result) => {
-                    if let Some(options) = Setup::read(result.get()).config_options {
-                        opened.setup.config_options = Some(options);
-                        opened.in_force.options = opened.setup.in_force().options;
-                    }
-                    opened.in_force.mode = set.mode.or(opened.in_force.mode.take());
-                    opened.in_force.model = set.model.or(opened.in_force.model.take());
-                    opened.in_force.options.extend(set.options);
-                }
-                Err(error) => opened.remarks.push(Remark {
-                    title: "A setting could not be restored".to_owned(),
-                    description: format!("The agent refused {}: {error}", describe(&choice)),
-                }),
-            }
-        }
+        let mut tried = Vec::new();
+        let lost = loop {
+            // One choice may bring further options, or take some away.
+            let Setup { modes, models, config_options } = opened.setup.clone();
+            let settings = Settings { modes, models, config_options, ..Settings::default() };
+            let (choices, lost) = to_reapply(&session.settings.in_force, &opened.in_force, &settings);
+            let Some(choice) = choices.into_iter().find(|choice| !tried.contains(choice)) else { break lost };
+            self.choose(opened, &choice, &settings).await;
+            tried.push(choice);
+        };
         for what in lost {
             opened.remarks.push(Remark {
                 title: "A setting could not be restored".to_owned(),
                 description: format!("The agent no longer has {what}; what it has by itself is in force."),
             });
+        }
+    }
+
+    /// Makes `choice` in the agent, which offers `settings`.
+    async fn choose(&self, opened: &mut Opened, choice: &Choice, settings: &Settings) {
+        let set = choice.check(settings).unwrap_or_default();
+        let (method, params) = choice_request(choice, &opened.id, settings);
+        match opened.link.call(method, &params, self.limit).await {
+            Ok(result) => {
+                if let Some(options) = Setup::read(result.get()).config_options {
+                    opened.setup.config_options = Some(options);
+                    opened.in_force.options = opened.setup.in_force().options;
+                }
+                opened.in_force.mode = set.mode.or(opened.in_force.mode.take());
+                opened.in_force.model = set.model.or(opened.in_force.model.take());
+                // A mode or model that is an option too is set as that as well: the answer tells which options follow.
+                if matches!(choice, Choice::Option(..)) {
+                    opened.in_force.options.extend(set.options);
+                }
+            }
+            Err(error) => opened.remarks.push(Remark {
+                title: "A setting could not be restored".to_owned(),
+                description: format!("The agent refused {}: {error}", describe(choice)),
+            }),
         }
     }
 

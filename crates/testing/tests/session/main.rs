@@ -7,6 +7,7 @@ mod schema;
 mod test_asks;
 mod test_connection;
 mod test_fuzz;
+mod test_hosted;
 mod test_memory;
 mod test_methods;
 mod test_opening;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rejoin::{AgentCommand, LayerOptions, SessionLayer, Sharing, Taps};
+use rejoin::{AgentCommand, AgentSource, LayerOptions, SessionLayer, Sharing, Taps};
 use rejoin_store::{MemoryStore, SessionStore};
 use rejoin_testing::TestClient;
 use rejoin_wire::{Command, Direction};
@@ -21,6 +21,7 @@ pub(crate) struct Setup {
     folder: Option<TempDir>,
     declared: Vec<String>,
     sharing: Sharing,
+    agent: Option<AgentSource>,
 }
 
 /// A world with an agent that has these abilities.
@@ -28,7 +29,16 @@ pub(crate) fn agent_that_can(abilities: &[&str]) -> Setup {
     let args = abilities.iter().flat_map(|ability| ["--can".to_owned(), (*ability).to_owned()]).collect();
     let options = LayerOptions { cancel_deadline: Duration::from_secs(20), ..LayerOptions::default() };
     let store = Arc::new(MemoryStore::default());
-    Setup { args, program: None, store, options, folder: None, declared: Vec::new(), sharing: Sharing::Shared }
+    Setup {
+        args,
+        program: None,
+        store,
+        options,
+        folder: None,
+        declared: Vec::new(),
+        sharing: Sharing::Shared,
+        agent: None,
+    }
 }
 
 /// A world with an agent that can do nothing beyond the least.
@@ -63,6 +73,12 @@ impl Setup {
         self
     }
 
+    /// Another agent, in this process.
+    pub(crate) fn agent(mut self, agent: impl Into<AgentSource>) -> Self {
+        self.agent = Some(agent.into());
+        self
+    }
+
     pub(crate) fn store(mut self, store: Arc<dyn SessionStore>) -> Self {
         self.store = store;
         self
@@ -80,12 +96,12 @@ impl Setup {
     }
 
     pub(crate) fn start(self) -> World {
-        let Self { args, program, store, options, folder, declared, sharing } = self;
+        let Self { args, program, store, options, folder, declared, sharing, agent } = self;
         let program = program.unwrap_or_else(|| env!("CARGO_BIN_EXE_scripted-agent").to_owned());
         let command = Command { program, args, env: Vec::new(), cwd: None };
         let (to_clients, to_agents) = (SchemaTap::new(Side::Client), SchemaTap::new(Side::Agent));
         let taps = Taps { clients: Some(to_clients.clone()), agents: Some(to_agents.clone()) };
-        let agent = AgentCommand { name: None, command, sharing };
+        let agent = agent.unwrap_or_else(|| AgentCommand { name: None, command, sharing }.into());
         let layer = Arc::new(SessionLayer::new(Arc::clone(&store)).options(options).taps(taps).agent(agent));
         let cwd = tempfile::tempdir().unwrap();
         World { layer, store, cwd, _state: folder, to_clients, to_agents, declared: Mutex::new(declared) }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rejoin::Sharing;
 use serde::Serialize;
 
 use crate::args::ConfigShowArgs;
@@ -39,6 +40,7 @@ struct AgentRow<'a> {
     name: &'a str,
     command: &'a [String],
     env: Vec<&'a str>,
+    shared: bool,
     source: SourceRow<'a>,
 }
 
@@ -70,6 +72,7 @@ fn rows(settings: &Settings) -> Rows<'_> {
         name,
         command: &agent.command,
         env: agent.env.keys().map(String::as_str).collect(),
+        shared: is_shared(agent),
         source: SourceRow::from(source(settings, &agent_key(name))),
     });
     Rows { settings: settings.shown(path).into_iter().map(setting).collect(), agents: agents.collect() }
@@ -90,11 +93,17 @@ fn table(settings: &Settings) -> Vec<[String; 3]> {
         let (key, source) = (one_line(&agent_key(name)), shown_source(&agent_key(name)));
         let names: Vec<&str> = agent.env.keys().map(String::as_str).collect();
         let command = [format!("{key}.command"), one_line(&format!("{:?}", agent.command)), source.clone()];
-        let env = [format!("{key}.env"), one_line(&names.join(", ")), source];
-        if names.is_empty() { vec![command] } else { vec![command, env] }
+        let env = [format!("{key}.env"), one_line(&names.join(", ")), source.clone()];
+        let shared = [format!("{key}.shared"), is_shared(agent).to_string(), source];
+        let is_said = [true, !names.is_empty(), !is_shared(agent)];
+        [command, env, shared].into_iter().zip(is_said).filter_map(|(row, is_said)| is_said.then_some(row))
     };
     let agents = settings.agents.iter().flat_map(agent);
     settings.shown(path).into_iter().map(setting).chain(agents).collect()
+}
+
+fn is_shared(agent: &AgentCommand) -> bool {
+    agent.sharing == Sharing::Shared
 }
 
 fn agent_key(name: &str) -> String {

@@ -1,0 +1,74 @@
+//! What a turn may ask of the client.
+
+use std::path::Path;
+
+use agent_client_protocol_schema::v1::{
+    CreateElicitationRequest, CreateElicitationResponse, CreateTerminalRequest, CreateTerminalResponse,
+    PermissionOption, ReadTextFileRequest, ReadTextFileResponse, RequestPermissionOutcome, RequestPermissionRequest,
+    RequestPermissionResponse, ToolCallUpdate, WriteTextFileRequest, WriteTextFileResponse,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{AgentError, Terminal, Turn};
+
+impl<S> Turn<S> {
+    /// Asks the user whether `call` may go on.
+    pub async fn ask_permission(
+        &self,
+        call: ToolCallUpdate,
+        options: Vec<PermissionOption>,
+    ) -> Result<RequestPermissionOutcome, AgentError> {
+        let request = RequestPermissionRequest::new(self.id().clone(), call, options);
+        let response: RequestPermissionResponse = self.ask("session/request_permission", &request).await?;
+        Ok(response.outcome)
+    }
+
+    /// Reads a text file as the client has it, unsaved changes included. Only for clients that can:
+    /// [`client().fs.read_text_file`](super::SessionContext::client).
+    pub async fn read_file(&self, path: &Path, line: Option<u32>, limit: Option<u32>) -> Result<String, AgentError> {
+        let request = ReadTextFileRequest::new(self.id().clone(), path).line(line).limit(limit);
+        let response: ReadTextFileResponse = self.ask("fs/read_text_file", &request).await?;
+        Ok(response.content)
+    }
+
+    /// Writes a text file through the client. Only for clients that can.
+    pub async fn write_file(&self, path: &Path, content: &str) -> Result<(), AgentError> {
+        let request = WriteTextFileRequest::new(self.id().clone(), path, content);
+        let _: WriteTextFileResponse = self.ask("fs/write_text_file", &request).await?;
+        Ok(())
+    }
+
+    /// Runs a command in a terminal of the client. Only for clients that can. The session id of `request` is put in.
+    pub async fn terminal(&self, mut request: CreateTerminalRequest) -> Result<Terminal<'_, S>, AgentError> {
+        request.session_id = self.id().clone();
+        let response: CreateTerminalResponse = self.ask("terminal/create", &request).await?;
+        Ok(Terminal::new(self, response.terminal_id))
+    }
+
+    /// Asks the user for input. Only for clients that can.
+    pub async fn ask_input(&self, request: CreateElicitationRequest) -> Result<CreateElicitationResponse, AgentError> {
+        self.ask("elicitation/create", &request).await
+    }
+
+    /// Asks the client anything; an end of the turn ends the waiting.
+    pub async fn ask<T: DeserializeOwned>(&self, method: &str, params: &impl Serialize) -> Result<T, AgentError> {
+        let params = serde_json::to_string(params).map_err(AgentError::failed)?;
+        let (caller, answer) = tokio::sync::oneshot::channel();
+        let connection = &self.context.0.connection;
+        let id = connection.request(method, &params, caller).await?;
+        let outcome = tokio::select! {
+            outcome = answer => outcome.map_err(|_| AgentError::Closed)?,
+            () = self.cancellation.cancelled() => {
+                drop(connection.forget(&id));
+                connection.notify("$/cancel_request", &format!("{{\"requestId\":{}}}", id.as_json())).await?;
+                return Err(AgentError::Cancelled);
+            }
+        };
+        let result = outcome.map_err(AgentError::Client)?;
+        // Some clients answer nothing where there is nothing to say.
+        let text = if result.get() == "null" { "{}" } else { result.get() };
+        serde_json::from_str(text)
+            .map_err(|error| AgentError::Failed(format!("the client's answer to {method}: {error}")))
+    }
+}
