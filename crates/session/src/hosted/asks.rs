@@ -7,8 +7,9 @@ use agent_client_protocol_schema::v1::{
     PermissionOption, ReadTextFileRequest, ReadTextFileResponse, RequestPermissionOutcome, RequestPermissionRequest,
     RequestPermissionResponse, ToolCallUpdate, WriteTextFileRequest, WriteTextFileResponse,
 };
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{AgentError, Terminal, Turn};
 
@@ -49,6 +50,24 @@ impl<S> Turn<S> {
     /// Asks the user for input. Only for clients that can.
     pub async fn ask_input(&self, request: CreateElicitationRequest) -> Result<CreateElicitationResponse, AgentError> {
         self.ask("elicitation/create", &request).await
+    }
+
+    /// Names the session, as the user would.
+    pub async fn set_title(&self, title: &str) -> Result<(), AgentError> {
+        let params = json!({ "sessionId": self.id(), "title": title });
+        let _: Value = self.ask("_rejoin/session/set_title", &params).await?;
+        Ok(())
+    }
+
+    /// Makes another session that begins with this one's conversation, up to this turn; gives its id, as clients know it.
+    pub async fn fork(&self) -> Result<String, AgentError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Forked {
+            session_id: String,
+        }
+        let forked: Forked = self.ask("_rejoin/session/fork", &json!({ "sessionId": self.id() })).await?;
+        Ok(forked.session_id)
     }
 
     /// Asks the client anything; an end of the turn ends the waiting.

@@ -40,6 +40,12 @@ struct Ask {
 impl Live {
     /// The agent asks.
     pub(super) async fn asked(&mut self, id: RequestId, method: String, params: Box<RawValue>) {
+        if let Some(outcome) = self.asked_us(&method, params.get()).await {
+            if let Some(agent) = self.agent.open() {
+                agent.link.respond(&id, outcome.as_deref());
+            }
+            return;
+        }
         let kind = if method == "session/request_permission" { AskKind::Permission } else { AskKind::Service };
         if kind == AskKind::Permission {
             let body =

@@ -8,6 +8,7 @@ mod asks;
 mod choosing;
 mod closing;
 mod driver;
+mod favours;
 mod hearing;
 mod opening;
 mod passing;

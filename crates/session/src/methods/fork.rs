@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::{StreamExt, pin_mut};
 use rejoin_store::{entries, new_session_id, now, resolve_cwd};
 use rejoin_transcript::json::{Object, read_string};
-use rejoin_transcript::{EntryNumber, Fact, StepKind, Turn};
+use rejoin_transcript::{EntryNumber, Fact, SessionId, StepKind, Turn};
 
 use super::Request;
 use super::new::read_opening;
@@ -38,29 +38,33 @@ impl Fork {
     }
 
     pub(super) async fn run(mut self, live: &mut Live, responder: Responder) {
-        let fork = new_session_id();
         if !self.gives_servers {
             self.opening.mcp = live.servers_in_force();
         }
-        let made = match self.point(live).await {
-            Ok(at) => {
-                let facts = vec![
-                    Fact::Cwd(resolve_cwd(&self.opening.cwd)),
-                    Fact::AdditionalDirectories(self.opening.directories.clone()),
-                    Fact::McpServers(self.opening.mcp.names()),
-                ];
-                let made = live.layer.store.fork(&live.id, at, fork.clone(), now(), facts).await;
-                made.map_err(Error::from)
-            }
-            Err(error) => Err(error),
-        };
-        match made {
-            Ok(_) => {
+        match self.make(live).await {
+            Ok(fork) => {
                 let request = Request::Forked(Forked { opening: self.opening });
                 Arc::clone(&live.layer).tell(&fork, Command::Request(request, responder));
             }
             Err(error) => live.respond(responder, Err(error)),
         }
+    }
+
+    /// A fork of the session as it was opened, at the last turn that has ended.
+    pub(crate) fn alike(opening: Opening) -> Self {
+        Self { opening, gives_servers: true, at: None }
+    }
+
+    /// Makes the fork in the store.
+    pub(crate) async fn make(&self, live: &mut Live) -> Result<SessionId, Error> {
+        let (fork, at) = (new_session_id(), self.point(live).await?);
+        let facts = vec![
+            Fact::Cwd(resolve_cwd(&self.opening.cwd)),
+            Fact::AdditionalDirectories(self.opening.directories.clone()),
+            Fact::McpServers(self.opening.mcp.names()),
+        ];
+        live.layer.store.fork(&live.id, at, fork.clone(), now(), facts).await?;
+        Ok(fork)
     }
 
     /// The last entry that the fork shares: that of the last turn that has ended, or of the one that was asked for.

@@ -26,19 +26,21 @@ use crate::layer::Shared;
 use crate::live::{Command, Live};
 use crate::params::Params;
 
+pub(crate) use fork::Fork;
 pub(crate) use initialize::initialize;
 pub(crate) use pass::notify_agent;
+pub(crate) use set_title::SetTitle;
 
 /// What a client asks of one session.
 pub(crate) enum Request {
     New(new::New),
     Load(load::Load),
     Resume(resume::Resume),
-    Fork(fork::Fork),
+    Fork(Fork),
     Forked(fork::Forked),
     Prompt(prompt::Prompt),
     Choose(choose::Choose),
-    SetTitle(set_title::SetTitle),
+    SetTitle(SetTitle),
     Archive { archived: bool },
     Status,
     Close,
@@ -100,12 +102,12 @@ fn read(method: &str, text: Option<&str>) -> Result<Option<(SessionId, Request)>
         }
         "session/load" => known(|params, text| load::Load::read(params, text).map(Request::Load)),
         "session/resume" => known(|params, text| resume::Resume::read(params, text).map(Request::Resume)),
-        "session/fork" => known(|params, text| fork::Fork::read(params, text).map(Request::Fork)),
+        "session/fork" => known(|params, text| Fork::read(params, text).map(Request::Fork)),
         "session/prompt" => known(|params, text| prompt::Prompt::read(params, text).map(Request::Prompt)),
         "session/set_mode" => known(|params, _| choose::Choose::mode(params).map(Request::Choose)),
         "session/set_model" => known(|params, _| choose::Choose::model(params).map(Request::Choose)),
         "session/set_config_option" => known(|params, _| choose::Choose::option(params).map(Request::Choose)),
-        "session/set_title" => known(|params, _| set_title::SetTitle::read(params).map(Request::SetTitle)),
+        "session/set_title" => known(|params, _| SetTitle::read(params).map(Request::SetTitle)),
         "session/archive" => known(|_, _| Ok(Request::Archive { archived: true })),
         "session/unarchive" => known(|_, _| Ok(Request::Archive { archived: false })),
         "session/status" => known(|_, _| Ok(Request::Status)),

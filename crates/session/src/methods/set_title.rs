@@ -17,7 +17,7 @@ pub(crate) struct SetTitle {
 }
 
 impl SetTitle {
-    pub(super) fn read(params: &Params<'_>) -> Result<Self, Error> {
+    pub(crate) fn read(params: &Params<'_>) -> Result<Self, Error> {
         params.session_id()?;
         let title = params.string("title", "the new title")?;
         let title: String = title.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST).collect();
@@ -28,13 +28,14 @@ impl SetTitle {
     }
 
     pub(super) async fn run(self, live: &mut Live, responder: Responder) {
-        let told = match live.recorder() {
-            Ok(recorder) => recorder.tell(vec![Fact::ManualTitle(Some(self.title.clone()))]).await.map_err(Error::from),
-            Err(error) => Err(error),
-        };
-        if told.is_ok() {
-            live.show_title(&self.title);
-        }
-        live.respond(responder, told.map(|()| format!("{{\"title\":{}}}", write_string(&self.title))));
+        let result = self.set(live).await;
+        live.respond(responder, result);
+    }
+
+    /// Names the session; gives the result.
+    pub(crate) async fn set(self, live: &mut Live) -> Result<String, Error> {
+        live.recorder()?.tell(vec![Fact::ManualTitle(Some(self.title.clone()))]).await?;
+        live.show_title(&self.title);
+        Ok(format!("{{\"title\":{}}}", write_string(&self.title)))
     }
 }

@@ -114,6 +114,8 @@ impl Agent for Puppet {
                 turn.cancellation().cancelled().await;
                 turn.say("let go").await?;
             }
+            "title" => turn.set_title(rest).await?,
+            "fork" => turn.say(turn.fork().await?).await?,
             "fail" => return Err(AgentError::failed(rest)),
             "panic" => panic!("the puppet fell"),
             _ => turn.say(format!("what is {verb}?")).await?,
@@ -370,6 +372,23 @@ async fn commands_are_announced_and_again_when_they_change() {
     let counts: Vec<usize> =
         counts.iter().filter_map(|update| Some(update["availableCommands"].as_array()?.len())).collect();
     assert_eq!(counts, [1, 2]);
+}
+
+#[tokio::test]
+async fn the_agent_can_name_the_session_and_fork_it() {
+    let world = puppet();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "say one").await;
+
+    client.turn(&session, "title The   Dance").await;
+    let fork = said(&client, &session, "fork").await.replace("agent: ", "");
+
+    let replay = client.load(&fork, world.cwd()).await;
+    assert_eq!(fold(&replay)[..2], ["user: say one", "agent: one"]);
+    assert!(!replay.iter().any(|update| update.to_string().contains("user: fork")));
+    let listed = client.call("session/list", json!({})).await.unwrap();
+    let row = listed["sessions"].as_array().unwrap().iter().find(|row| row["sessionId"] == *session).cloned();
+    assert_eq!(row.unwrap()["title"], "The Dance");
 }
 
 #[tokio::test]
