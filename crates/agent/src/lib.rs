@@ -1,0 +1,20 @@
+//! The built-in agent: an ACP agent like any other, written with the library's own trait.
+//!
+//! A prompt is a slash command, or goes to a language model with the conversation so far; what the model calls is shown,
+//! asked for where the mode says so, done, and given back. Without a configured model, `offline/echo` repeats what it hears,
+//! so that sessions, tools and permissions can be tried without a key.
+
+mod agent;
+mod calls;
+mod commands;
+mod mcp_servers;
+mod mode;
+mod models;
+mod offer;
+mod permission;
+mod session;
+mod tools;
+mod turn_loop;
+
+pub use agent::{AgentConfig, BuiltInAgent};
+pub use models::{ModelId, NotAModel};

@@ -1,0 +1,32 @@
+//! The model that is none: it says what it hears, so that everything around it can be tried without a key.
+
+use async_trait::async_trait;
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use rejoin::AgentError;
+
+use super::{End, Event, Message, ModelId, ModelInfo, Part, Provider, Request};
+
+pub(super) const PROVIDER: &str = "offline";
+pub(super) const MODEL: &str = "echo";
+
+pub(super) struct Offline;
+
+#[async_trait]
+impl Provider for Offline {
+    fn name(&self) -> &str {
+        PROVIDER
+    }
+
+    async fn models(&self) -> Result<Vec<ModelInfo>, AgentError> {
+        Ok(vec![ModelInfo { id: ModelId::offline(), title: "Echo (no model)".to_owned() }])
+    }
+
+    async fn ask(&self, request: Request) -> Result<BoxStream<'static, Result<Event, AgentError>>, AgentError> {
+        let heard = match request.messages.last() {
+            Some(Message::User(parts)) => parts.iter().filter_map(Part::text).collect::<Vec<_>>().join("\n"),
+            Some(Message::Assistant(_) | Message::ToolResult { .. }) | None => String::new(),
+        };
+        Ok(stream::iter([Ok(Event::Text(heard)), Ok(Event::End(End::Complete))]).boxed())
+    }
+}

@@ -1,0 +1,72 @@
+//! What the agent has of a session that is open.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rejoin::{AgentError, SessionContext};
+use rejoin_mcp::{Folders, Options, ServerSpec, Servers, State};
+use tokio::task::JoinHandle;
+
+use crate::models::ModelInfo;
+
+/// What the agent has of a session that is open.
+pub struct OpenSession {
+    pub(crate) servers: Arc<Servers>,
+    /// The models that can be chosen.
+    pub(crate) models: Vec<ModelInfo>,
+    /// The tools that the user always allows here.
+    allowed: Mutex<HashSet<String>>,
+    /// Tells when the servers offer something else.
+    watcher: JoinHandle<()>,
+}
+
+impl OpenSession {
+    /// Connects the session to its servers, and says which can't be used.
+    pub(crate) async fn open(
+        context: &SessionContext,
+        specs: Vec<ServerSpec>,
+        options: Options,
+        models: Vec<ModelInfo>,
+    ) -> Result<Self, AgentError> {
+        let folders = Folders { cwd: context.cwd().to_owned(), additional: context.directories().to_vec() };
+        let servers = Arc::new(Servers::connect(specs, folders, options).await);
+        for status in servers.status() {
+            if let State::Failed { reason } | State::Reconnecting { reason } = &status.state {
+                context.remark(format!("MCP server {} is not connected", status.server), reason.to_string()).await?;
+            }
+            for left_out in &status.left_out {
+                let title = format!("{} of MCP server {} can't be used", left_out.what, status.server);
+                context.remark(title, left_out.why.clone()).await?;
+            }
+        }
+        let watcher = tokio::spawn(refresh_on_change(context.clone(), servers.changes()));
+        Ok(Self { servers, models, allowed: Mutex::default(), watcher })
+    }
+
+    /// Whether the user always allows `tool` here.
+    pub(crate) fn is_allowed(&self, tool: &str) -> bool {
+        self.allowed.lock().unwrap_or_else(PoisonError::into_inner).contains(tool)
+    }
+
+    /// The user always allows `tool` here.
+    pub(crate) fn allow(&self, tool: &str) {
+        self.allowed.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.to_owned());
+    }
+
+    pub(crate) async fn close(&self) {
+        self.watcher.abort();
+        self.servers.close().await;
+    }
+}
+
+impl Drop for OpenSession {
+    fn drop(&mut self) {
+        self.watcher.abort();
+    }
+}
+
+async fn refresh_on_change(context: SessionContext, mut changes: tokio::sync::watch::Receiver<u64>) {
+    while changes.changed().await.is_ok() {
+        context.refresh();
+    }
+}

@@ -1,0 +1,103 @@
+//! A tool of an MCP server.
+
+use async_trait::async_trait;
+use rejoin::Turn;
+use rejoin::schema::{ContentBlock, TextContent, ToolCallContent, ToolCallUpdateFields, ToolKind};
+use rejoin_mcp::model::{CallToolResult, ContentBlock as McpContent};
+use rejoin_mcp::{Progress, Tool as ServerTool};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::{Arguments, Effect, Output, Plan, Tool, ToolError, ToolSpec};
+use crate::calls::Call;
+use crate::models::Part;
+use crate::session::OpenSession;
+
+/// A tool of an MCP server.
+pub(crate) struct McpTool(pub(crate) ServerTool);
+
+#[async_trait]
+impl Tool for McpTool {
+    fn spec(&self) -> ToolSpec {
+        let description = self.0.description.clone().or_else(|| self.0.title.clone()).unwrap_or_default();
+        ToolSpec { name: self.0.name.clone(), description, input_schema: json!(*self.0.input_schema) }
+    }
+
+    fn effect(&self) -> Effect {
+        if self.0.is_read_only() { Effect::Reads } else { Effect::Runs }
+    }
+
+    async fn plan(&self, _: &Arguments, _: &Turn<OpenSession>) -> Result<Plan, ToolError> {
+        let own = self.0.title.as_deref().unwrap_or(&self.0.own_name);
+        let title = format!("{own} ({})", self.0.server);
+        let kind = if self.0.is_read_only() { ToolKind::Read } else { ToolKind::Other };
+        Ok(Plan { title, kind, locations: Vec::new(), content: Vec::new() })
+    }
+
+    async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {
+        let (sender, mut progress) = mpsc::unbounded_channel();
+        let servers = &call.turn.session().servers;
+        let calling = servers.call(&self.0.name, arguments.clone(), |progress| drop(sender.send(progress)));
+        tokio::pin!(calling);
+        let result = loop {
+            tokio::select! {
+                biased;
+                Some(progress) = progress.recv() => call.show(shown(&progress)).await?,
+                result = &mut calling => break result.map_err(ToolError::failed)?,
+            }
+        };
+        outcome(result)
+    }
+}
+
+fn shown(progress: &Progress) -> ToolCallUpdateFields {
+    let part = match progress.total {
+        Some(total) => format!("{} of {total}", progress.progress),
+        None => progress.progress.to_string(),
+    };
+    let text = match &progress.message {
+        Some(message) => format!("{message} ({part})"),
+        None => part,
+    };
+    ToolCallUpdateFields::new().content(vec![ToolCallContent::from(ContentBlock::Text(TextContent::new(text)))])
+}
+
+/// What the model and people are told of `result`; an error if the tool says that it failed.
+fn outcome(result: CallToolResult) -> Result<Output, ToolError> {
+    let parts: Vec<Part> = result.content.iter().filter_map(part).collect();
+    if result.is_error == Some(true) {
+        let texts: Vec<&str> = parts.iter().filter_map(Part::text).collect();
+        let said = if texts.is_empty() { "the tool failed and did not say why".to_owned() } else { texts.join("\n") };
+        return Err(ToolError::Failed(said));
+    }
+    // The two protocols write content alike.
+    let block = |content: &McpContent| {
+        let block: ContentBlock = serde_json::from_value(serde_json::to_value(content).ok()?).ok()?;
+        Some(ToolCallContent::from(block))
+    };
+    let mut output = Output { content: result.content.iter().filter_map(block).collect(), parts, raw: None };
+    if let Some(structured) = &result.structured_content {
+        // Most servers also say it in text.
+        if output.parts.is_empty() {
+            output.parts.push(Part::Text(structured.to_string()));
+        }
+        output.raw = Some(structured.clone());
+    }
+    output.raw = output.raw.or_else(|| serde_json::to_value(&result.content).ok());
+    Ok(output)
+}
+
+fn part(content: &McpContent) -> Option<Part> {
+    let content = serde_json::to_value(content).ok()?;
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    match content["type"].as_str()? {
+        "text" => Some(Part::Text(text(&content["text"])?)),
+        "image" => Some(Part::Image { mime_type: text(&content["mimeType"])?, data: text(&content["data"])? }),
+        "resource" => {
+            let resource = &content["resource"];
+            Some(Part::Text(text(&resource["text"]).unwrap_or_else(|| format!("[binary data: {}]", resource["uri"]))))
+        }
+        "resource_link" => Some(Part::Text(format!("{} ({})", content["name"], content["uri"]))),
+        kind => Some(Part::Text(format!("[{kind}]"))),
+    }
+}
