@@ -73,14 +73,15 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  rejoin acp                          the built-in agent
   rejoin acp -- claude-agent-acp      any ACP agent, with sessions that last
   rejoin acp --agent claude           an agent from the configuration")]
 pub(crate) struct AcpArgs {
-    /// The agent with this name in the configuration
+    /// The agent with this name in the configuration; `rejoin` is the built-in one
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     pub(crate) agent: Option<String>,
 
-    /// The command that starts the agent, and its arguments
+    /// The command that starts the agent, and its arguments [default: `default_agent` of the configuration, else the built-in agent]
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }

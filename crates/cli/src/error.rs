@@ -103,10 +103,6 @@ pub(crate) enum Error {
     #[error("the current folder can't be found")]
     NoCurrentFolder(#[source] io::Error),
 
-    /// Nothing says which agent to run.
-    #[error("no agent is named")]
-    NoAgent,
-
     /// The configuration has no agent with this name.
     #[error("there is no agent `{name}` in the configuration")]
     UnknownAgent {
@@ -161,7 +157,6 @@ impl Error {
             | Self::TraceFile { .. }
             | Self::LogFile { .. }
             | Self::NoCurrentFolder(_)
-            | Self::NoAgent
             | Self::UnknownAgent { .. }
             | Self::CannotRead { .. }
             | Self::NotATranscript { .. }
@@ -178,11 +173,9 @@ impl Error {
             Self::NoConfigFile { .. } => Some("name one that is there with `--config FILE`".to_owned()),
             Self::BadSetting { wanted, .. } => Some(wanted.clone()),
             Self::NoProjectFile => Some("name the file with `rejoin config trust FILE`".to_owned()),
-            Self::NoAgent => Some("name its command, as in `rejoin acp -- claude-agent-acp`".to_owned()),
-            Self::UnknownAgent { known, .. } if known.is_empty() => {
-                Some("add it to the configuration, or name its command: `rejoin acp -- COMMAND`".to_owned())
+            Self::UnknownAgent { known, .. } => {
+                Some(format!("there is {}; or name its command: `rejoin acp -- COMMAND`", known.join(", ")))
             }
-            Self::UnknownAgent { known, .. } => Some(format!("there are {}", known.join(", "))),
             Self::NotATranscript { .. } => Some("import takes what `rejoin export ID` writes".to_owned()),
             Self::NotToml { .. }
             | Self::NoFileToTrust { .. }

@@ -53,6 +53,16 @@ impl Transport {
     }
 }
 
+/// For people: the kind and where, without what may be secret.
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio { command, .. } => write!(f, "{} {command}", self.kind()),
+            Self::Http { url, .. } | Self::Sse { url, .. } => write!(f, "{} {}", self.kind(), shown_url(url)),
+        }
+    }
+}
+
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

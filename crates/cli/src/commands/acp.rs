@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use rejoin::{AgentCommand, LayerOptions, SessionLayer, Sharing, Taps, Transport};
+use rejoin::{AgentCommand, AgentSource, LayerOptions, SessionLayer, Sharing, Taps, Transport};
+use rejoin_agent::{AgentConfig, BuiltInAgent};
 use rejoin_wire::{Command, Direction, Tap};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -24,23 +25,35 @@ pub(crate) async fn run(args: AcpArgs, context: &mut Context) -> Result<Outcome,
     Ok(Outcome::Done)
 }
 
-/// The agent that was typed, or named, or is the default.
-fn agent_of(args: AcpArgs, settings: &Settings) -> Result<AgentCommand, Error> {
+/// The agent that was typed, or named, or is the default; else our own.
+fn agent_of(args: AcpArgs, settings: &Settings) -> Result<AgentSource, Error> {
     let mut words = args.command.into_iter();
     if let Some(program) = words.next() {
         let command = Command { program, args: words.collect(), env: Vec::new(), cwd: None };
-        return Ok(AgentCommand { name: None, command, sharing: Sharing::Shared });
+        return Ok(AgentCommand { name: None, command, sharing: Sharing::Shared }.into());
     }
-    let name = args.agent.or_else(|| settings.default_agent.clone()).ok_or(Error::NoAgent)?;
-    let Some(agent) = settings.agents.get(&name) else {
-        let known = settings.agents.keys().cloned().collect();
-        return Err(Error::UnknownAgent { name, known });
-    };
-    let mut words = agent.command.iter().cloned();
-    let program = words.next().ok_or(Error::NoAgent)?;
-    let env = agent.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    let command = Command { program, args: words.collect(), env, cwd: None };
-    Ok(AgentCommand { name: Some(name), command, sharing: agent.sharing })
+    let Some(name) = args.agent.or_else(|| settings.default_agent.clone()) else { return Ok(built_in(settings)) };
+    match settings.agents.get(&name).and_then(|agent| Some((agent, agent.command.split_first()?))) {
+        Some((agent, (program, args))) => {
+            let env = agent.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+            let command = Command { program: program.clone(), args: args.to_vec(), env, cwd: None };
+            Ok(AgentCommand { name: Some(name), command, sharing: agent.sharing }.into())
+        }
+        None if name == BUILT_IN => Ok(built_in(settings)),
+        None => {
+            let known = settings.agents.keys().cloned().chain([BUILT_IN.to_owned()]).collect();
+            Err(Error::UnknownAgent { name, known })
+        }
+    }
+}
+
+/// The name by which our own agent can be chosen where another one is the default.
+const BUILT_IN: &str = "rejoin";
+
+fn built_in(settings: &Settings) -> AgentSource {
+    let mcp = rejoin_mcp::Options { start_limit: settings.behaviour.mcp_start_limit, ..Default::default() };
+    let (model, mcp_servers) = (settings.model.clone(), settings.mcp_servers.clone());
+    BuiltInAgent::new(AgentConfig { model, mcp_servers, mcp }).into()
 }
 
 fn options_of(settings: &Settings) -> LayerOptions {

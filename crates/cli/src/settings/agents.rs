@@ -7,7 +7,8 @@ use rejoin::Sharing;
 
 use super::file::ConfigFile;
 use super::keys;
-use super::value::{Item, Raw, read_text};
+use super::program::{bad, read_command, read_pairs};
+use super::value::{Item, Raw};
 use super::warning::Warning;
 use crate::error::Error;
 
@@ -62,11 +63,11 @@ fn read_agent(file: &ConfigFile, key: &str, item: &Item, warnings: &mut Vec<Warn
         warnings.push(file.unknown_key(format!("{key}.{name}"), item, keys::nearest(name, &KEYS)));
     }
     let command = match table.get(COMMAND) {
-        Some(command) => read_command(file, &format!("{key}.{COMMAND}"), command)?,
+        Some(command) => read_command(file, &format!("{key}.{COMMAND}"), command, AGENT)?,
         None => return Err(file.source(item).bad(key, "without a command", AGENT)),
     };
     let env = match table.get(ENV) {
-        Some(env) => read_env(file, &format!("{key}.{ENV}"), env)?,
+        Some(env) => read_pairs(file, &format!("{key}.{ENV}"), env, VARIABLES)?,
         None => BTreeMap::new(),
     };
     let sharing = match table.get(SHARED) {
@@ -74,17 +75,6 @@ fn read_agent(file: &ConfigFile, key: &str, item: &Item, warnings: &mut Vec<Warn
         None => Sharing::Shared,
     };
     Ok(AgentCommand { command, env, sharing })
-}
-
-fn read_command(file: &ConfigFile, key: &str, item: &Item) -> Result<Vec<String>, Error> {
-    let Raw::List(words) = &item.raw else { return Err(bad(file, item, key, AGENT)) };
-    match words.first() {
-        Some(program) => {
-            read_text(&program.raw).map_err(|_| file.source(program).unreadable(key, &program.raw, AGENT))?
-        }
-        None => return Err(file.source(item).bad(key, "empty", AGENT)),
-    };
-    words.iter().map(|word| text(file, word, key, AGENT)).collect()
 }
 
 fn read_sharing(file: &ConfigFile, key: &str, item: &Item) -> Result<Sharing, Error> {
@@ -95,27 +85,6 @@ fn read_sharing(file: &ConfigFile, key: &str, item: &Item) -> Result<Sharing, Er
             Err(bad(file, item, key, "write true, or false if each session needs a process of its own"))
         }
     }
-}
-
-fn read_env(file: &ConfigFile, key: &str, item: &Item) -> Result<BTreeMap<String, String>, Error> {
-    let Raw::Table(variables) = &item.raw else { return Err(bad(file, item, key, VARIABLES)) };
-    let variable =
-        |(name, item): (&String, &Item)| Ok((name.clone(), text(file, item, &format!("{key}.{name}"), VARIABLES)?));
-    variables.iter().map(variable).collect()
-}
-
-fn text(file: &ConfigFile, item: &Item, key: &str, wanted: &str) -> Result<String, Error> {
-    match &item.raw {
-        Raw::Text(text) => Ok(text.clone()),
-        Raw::Integer(_) | Raw::Bool(_) | Raw::List(_) | Raw::Table(_) | Raw::Other(_) => {
-            Err(bad(file, item, key, wanted))
-        }
-    }
-}
-
-/// The error that `item` is of a kind that `key` can't be. The value itself may be a secret.
-fn bad(file: &ConfigFile, item: &Item, key: &str, wanted: &str) -> Error {
-    file.source(item).bad(key, item.raw.kind(), wanted)
 }
 
 #[cfg(test)]

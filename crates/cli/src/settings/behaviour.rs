@@ -92,4 +92,6 @@ behaviour! {
     briefing_limit: usize = 32 * 1024, bytes;
     /// How long an owner on another host may be silent before its session is taken over.
     lease: Duration = Duration::from_secs(15), duration;
+    /// How long the built-in agent waits for MCP servers when it opens a session.
+    mcp_start_limit: Duration = Duration::from_secs(10), duration;
 }

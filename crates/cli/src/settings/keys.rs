@@ -17,15 +17,21 @@ pub(crate) const TRACE: &str = "trace";
 /// The agent that is used where none is named.
 pub(crate) const DEFAULT_AGENT: &str = "default_agent";
 
+/// The model that sessions of the built-in agent begin with; any file may set it.
+pub(crate) const MODEL: &str = "model";
+
+/// The MCP servers of every session of the built-in agent.
+pub(crate) const MCP_SERVERS: &str = "mcp_servers";
+
 /// The agents' commands.
 pub(crate) const AGENTS: &str = "agents";
 
 /// What runs programs, or names places: a project's file sets it only if it is trusted.
-const TRUSTED: [&str; 5] = [STORE, LOG_FILE, TRACE, DEFAULT_AGENT, AGENTS];
+const TRUSTED: [&str; 6] = [STORE, LOG_FILE, TRACE, DEFAULT_AGENT, AGENTS, MCP_SERVERS];
 
 /// Every key of a file.
 pub(super) fn all() -> Vec<&'static str> {
-    [Behaviour::KEYS, &[LOG], &TRUSTED].concat()
+    [Behaviour::KEYS, &[LOG, MODEL], &TRUSTED].concat()
 }
 
 /// Whether a project's file must be trusted to set `key`.

@@ -11,6 +11,8 @@ mod files;
 mod folders;
 pub(crate) mod keys;
 mod layers;
+mod mcp_servers;
+mod program;
 mod project;
 mod source;
 mod trust;
@@ -21,6 +23,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use rejoin_agent::ModelId;
+use rejoin_mcp::ServerSpec;
 use rejoin_store::{MemoryStore, SessionStore, SqliteStore};
 
 pub(crate) use self::agents::AgentCommand;
@@ -51,6 +55,10 @@ pub(crate) struct Settings {
     pub(crate) default_agent: Option<String>,
     /// The agents that have names.
     pub(crate) agents: BTreeMap<String, AgentCommand>,
+    /// The model that sessions of the built-in agent begin with.
+    pub(crate) model: Option<ModelId>,
+    /// The MCP servers of every session of the built-in agent.
+    pub(crate) mcp_servers: Vec<ServerSpec>,
     /// How sessions behave.
     pub(crate) behaviour: Behaviour,
     /// Where each value came from, by the setting's key; an agent's is `agents.NAME`.
@@ -93,6 +101,7 @@ impl Settings {
         let level = level.unwrap_or(if log_file.is_some() { LogLevel::Info } else { LogLevel::Off });
         let trace = layers.pick_path(keys::TRACE, typed.trace)?;
         let default_agent = layers.pick(keys::DEFAULT_AGENT, None, value::read_text)?;
+        let model = layers.pick(keys::MODEL, None, read_model)?;
         let behaviour = Behaviour::pick(&mut layers)?;
 
         let mut sources = layers.sources;
@@ -104,9 +113,30 @@ impl Settings {
                 agents.insert(name.to_owned(), agent);
             }
         }
+        let mut mcp_servers = BTreeMap::new();
+        for file in contents.files.iter().rev() {
+            for mcp_servers::Named { item, spec } in mcp_servers::read(file, &mut contents.warnings)? {
+                sources.insert(format!("{}.{}", keys::MCP_SERVERS, spec.name), file.source(item));
+                mcp_servers.insert(spec.name.clone(), spec);
+            }
+        }
+        let mcp_servers = mcp_servers.into_values().collect();
         let log = LogSettings { level, file: log_file };
         let (warnings, home) = (contents.warnings, folders.home);
-        Ok(Self { store, log, trace, default_agent, agents, behaviour, sources, files, warnings, home })
+        Ok(Self {
+            store,
+            log,
+            trace,
+            default_agent,
+            agents,
+            model,
+            mcp_servers,
+            behaviour,
+            sources,
+            files,
+            warnings,
+            home,
+        })
     }
 
     /// Opens the store to write in it, and makes it if it is not there.
@@ -128,6 +158,7 @@ impl Settings {
         let behaviour = self.behaviour.shown().into_iter().map(|(key, value)| (key, Some(value)));
         let others = [
             (keys::LOG, Some(choice::show(self.log.level))),
+            (keys::MODEL, self.model.as_ref().map(ToString::to_string)),
             (keys::STORE, Some(path(&self.store))),
             (keys::LOG_FILE, self.log.file.as_deref().map(&path)),
             (keys::TRACE, self.trace.as_deref().map(&path)),
@@ -135,6 +166,11 @@ impl Settings {
         ];
         behaviour.chain(others).collect()
     }
+}
+
+fn read_model(raw: &value::Raw) -> Result<ModelId, String> {
+    let wanted = "write \"provider/name\", such as \"openai/gpt-5\" or \"offline/echo\"";
+    value::read_text(raw).ok().and_then(|text| text.parse().ok()).ok_or_else(|| wanted.to_owned())
 }
 
 #[cfg(test)]
@@ -181,8 +217,12 @@ mod tests {
     fn every_key_is_documented_and_shown() {
         let documented: Vec<String> = documented().into_iter().map(|(key, _)| key).collect();
         let settings = resolve(GlobalArgs::default(), "HOME=/nowhere").unwrap();
-        let shown: Vec<&str> =
-            settings.shown(|_| String::new()).into_iter().map(|(key, _)| key).chain([keys::AGENTS]).collect();
+        let shown: Vec<&str> = settings
+            .shown(|_| String::new())
+            .into_iter()
+            .map(|(key, _)| key)
+            .chain([keys::AGENTS, keys::MCP_SERVERS])
+            .collect();
 
         assert_eq!((documented, shown), (keys::all().iter().map(ToString::to_string).collect(), keys::all()));
     }

@@ -24,7 +24,9 @@ fn without_files_all_settings_are_the_defaults() {
     empty_session_limit  24h                                default
     briefing_limit       32KiB                              default
     lease                15s                                default
+    mcp_start_limit      10s                                default
     log                  off                                default
+    model                –                                  default
     store                ~/.local/share/rejoin/sessions.db  default
     log_file             –                                  default
     trace                –                                  default
@@ -59,7 +61,9 @@ fn what_is_typed_goes_before_the_environment_the_project_and_the_user() {
     empty_session_limit  24h                       default
     briefing_limit       32KiB                     default
     lease                30s                       REJOIN_LEASE
+    mcp_start_limit      10s                       default
     log                  off                       --log
+    model                –                         default
     store                ~/.config/rejoin/user.db  ~/.config/rejoin/config.toml:5
     log_file             –                         default
     trace                t                         --trace
@@ -73,7 +77,9 @@ fn json_tells_each_source() {
     let world = World::new();
     world.write(
         USER_FILE,
-        "restore = 'fresh'\n\n[agents.robot]\ncommand = ['robot', '--acp']\nenv = { TOKEN = 'hush' }\n",
+        "restore = 'fresh'\n\n[agents.robot]\ncommand = ['robot', '--acp']\nenv = { TOKEN = 'hush' }\n\n\
+         [mcp_servers.files]\ncommand = ['files', '--all']\nenv = { KEY = 'hush' }\n\n\
+         [mcp_servers.web]\nurl = 'https://me:hush@web.example/mcp?key=hush'\nheaders = { Token = 'hush' }\n",
     );
     world.write(".rejoin.toml", "while_busy = 'reject'\n");
     let env = [("REJOIN_LEASE", "1min"), ("REJOIN_TRACE", "")];
@@ -82,17 +88,20 @@ fn json_tells_each_source() {
 
     // One line for each setting and agent, those that are not set by anything apart.
     let shown: Value = serde_json::from_str(&done.to_string().replace("--- exit 0", "")).unwrap();
-    let rows = [&shown["settings"], &shown["agents"]].map(|rows| rows.as_array().unwrap().clone()).concat();
+    let rows = [&shown["settings"], &shown["agents"], &shown["mcpServers"]].map(|rows| rows.as_array().unwrap().clone()).concat();
     let rows = rows.into_iter().filter(|row| row["source"]["kind"] != "default" || row["value"].is_null());
     insta::assert_snapshot!(rows.map(|row| row.to_string()).collect::<Vec<_>>().join("\n"), @r#"
     {"key":"restore","value":"fresh","source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":1}}
     {"key":"while_busy","value":"reject","source":{"kind":"project","file":"[WORLD]/.rejoin.toml","line":1}}
     {"key":"lease","value":"1m","source":{"kind":"environment","name":"REJOIN_LEASE"}}
+    {"key":"model","value":null,"source":{"kind":"default"}}
     {"key":"store","value":"typed.db","source":{"kind":"flag","name":"--store"}}
     {"key":"log_file","value":null,"source":{"kind":"default"}}
     {"key":"trace","value":null,"source":{"kind":"default"}}
     {"key":"default_agent","value":null,"source":{"kind":"default"}}
     {"name":"robot","command":["robot","--acp"],"env":["TOKEN"],"shared":true,"source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":3}}
+    {"name":"files","transport":"stdio files","source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":7}}
+    {"name":"web","transport":"http https://web.example/mcp","source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":11}}
     "#);
 }
 
@@ -166,6 +175,9 @@ fn a_value_that_can_not_be_is_named_with_what_to_write() {
         "[agents.robot]\ncommand = ['robot', 1]",
         "[agents.robot]\ncommand = ['robot']\nenv = { PIN = 1234 }",
         "[agents.robot]\ncommand = ['robot']\nshared = 'no'",
+        "model = 'gpt'",
+        "[mcp_servers.files]\nenv = {}",
+        "[mcp_servers.web]\nurl = 'http://web.example'\ntype = 'ftp'",
     ];
     insta::assert_snapshot!(texts.map(shown).join("\n"), @r#"
     error: `lease` in [WORLD]/home/.config/rejoin/config.toml, line 2, can't be "soon"
@@ -204,6 +216,12 @@ fn a_value_that_can_not_be_is_named_with_what_to_write() {
     hint: write `env = { NAME = "value" }`
     error: `agents.robot.shared` in [WORLD]/home/.config/rejoin/config.toml, line 3, can't be a text
     hint: write true, or false if each session needs a process of its own
+    error: `model` in [WORLD]/home/.config/rejoin/config.toml, line 1, can't be "gpt"
+    hint: write "provider/name", such as "openai/gpt-5" or "offline/echo"
+    error: `mcp_servers.files` in [WORLD]/home/.config/rejoin/config.toml, line 1, can't be without a program or an address
+    hint: write a table like [mcp_servers.NAME] with `command = ["PROGRAM", "ARGUMENT"]`, or `url = "https://…"`
+    error: `mcp_servers.web.type` in [WORLD]/home/.config/rejoin/config.toml, line 3, can't be "ftp"
+    hint: write "http" or "sse"
     "#);
     insta::assert_snapshot!(world.run_in("", &[("REJOIN_CONFIG", "/dev/null"), ("REJOIN_LEASE", "soon")], &["list"]), @r#"
     --- stderr

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rejoin::Sharing;
+use rejoin_mcp::ServerSpec;
 use serde::Serialize;
 
 use crate::args::ConfigShowArgs;
@@ -26,6 +27,8 @@ const NOT_SET: &str = "–";
 struct Rows<'a> {
     settings: Vec<SettingRow<'a>>,
     agents: Vec<AgentRow<'a>>,
+    #[serde(rename = "mcpServers")]
+    mcp_servers: Vec<McpServerRow<'a>>,
 }
 
 #[derive(Serialize)]
@@ -41,6 +44,13 @@ struct AgentRow<'a> {
     command: &'a [String],
     env: Vec<&'a str>,
     shared: bool,
+    source: SourceRow<'a>,
+}
+
+#[derive(Serialize)]
+struct McpServerRow<'a> {
+    name: &'a str,
+    transport: String,
     source: SourceRow<'a>,
 }
 
@@ -65,7 +75,7 @@ pub(super) fn run(args: &ConfigShowArgs, context: &mut Context) -> Result<Outcom
     Ok(Outcome::Done)
 }
 
-fn rows(settings: &Settings) -> Rows<'_> {
+fn rows<'a>(settings: &'a Settings) -> Rows<'a> {
     let path = |path: &Path| path.display().to_string();
     let setting = |(key, value)| SettingRow { key, value, source: SourceRow::from(source(settings, key)) };
     let agents = settings.agents.iter().map(|(name, agent)| AgentRow {
@@ -75,7 +85,16 @@ fn rows(settings: &Settings) -> Rows<'_> {
         shared: is_shared(agent),
         source: SourceRow::from(source(settings, &agent_key(name))),
     });
-    Rows { settings: settings.shown(path).into_iter().map(setting).collect(), agents: agents.collect() }
+    let server = |spec: &'a ServerSpec| McpServerRow {
+        name: &spec.name,
+        transport: spec.transport.to_string(),
+        source: SourceRow::from(source(settings, &server_key(spec))),
+    };
+    Rows {
+        settings: settings.shown(path).into_iter().map(setting).collect(),
+        agents: agents.collect(),
+        mcp_servers: settings.mcp_servers.iter().map(server).collect(),
+    }
 }
 
 fn table(settings: &Settings) -> Vec<[String; 3]> {
@@ -99,11 +118,20 @@ fn table(settings: &Settings) -> Vec<[String; 3]> {
         [command, env, shared].into_iter().zip(is_said).filter_map(|(row, is_said)| is_said.then_some(row))
     };
     let agents = settings.agents.iter().flat_map(agent);
-    settings.shown(path).into_iter().map(setting).chain(agents).collect()
+    let server = |spec: &ServerSpec| {
+        let key = server_key(spec);
+        [one_line(&key), one_line(&spec.transport.to_string()), shown_source(&key)]
+    };
+    let servers = settings.mcp_servers.iter().map(server);
+    settings.shown(path).into_iter().map(setting).chain(agents).chain(servers).collect()
 }
 
 fn is_shared(agent: &AgentCommand) -> bool {
     agent.sharing == Sharing::Shared
+}
+
+fn server_key(spec: &ServerSpec) -> String {
+    format!("{}.{}", keys::MCP_SERVERS, spec.name)
 }
 
 fn agent_key(name: &str) -> String {
