@@ -88,7 +88,9 @@ fn json_tells_each_source() {
 
     // One line for each setting and agent, those that are not set by anything apart.
     let shown: Value = serde_json::from_str(&done.to_string().replace("--- exit 0", "")).unwrap();
-    let rows = [&shown["settings"], &shown["agents"], &shown["mcpServers"]].map(|rows| rows.as_array().unwrap().clone()).concat();
+    let rows = [&shown["settings"], &shown["agents"], &shown["mcpServers"]]
+        .map(|rows| rows.as_array().unwrap().clone())
+        .concat();
     let rows = rows.into_iter().filter(|row| row["source"]["kind"] != "default" || row["value"].is_null());
     insta::assert_snapshot!(rows.map(|row| row.to_string()).collect::<Vec<_>>().join("\n"), @r#"
     {"key":"restore","value":"fresh","source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":1}}
