@@ -3,11 +3,13 @@
 use std::fs;
 use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use rejoin_store::SqliteStore;
 use tokio::runtime::Runtime;
 
 use crate::Result;
+use crate::programs::{Programs, plain_command};
 
 /// How big the benchmarks are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,14 +24,15 @@ pub(crate) enum Scale {
 pub(crate) struct Bench {
     folder: PathBuf,
     scale: Scale,
+    programs: Programs,
     runtime: Runtime,
 }
 
 impl Bench {
     /// Makes `folder`.
-    pub(crate) fn new(folder: PathBuf, scale: Scale) -> Result<Self> {
+    pub(crate) fn new(folder: PathBuf, scale: Scale, programs: Programs) -> Result<Self> {
         fs::create_dir(&folder)?;
-        Ok(Self { folder, scale, runtime: Runtime::new()? })
+        Ok(Self { folder, scale, programs, runtime: Runtime::new()? })
     }
 
     /// Removes the folder, so that the next benchmark finds the disk as this one did.
@@ -51,6 +54,40 @@ impl Bench {
             Scale::Full => 9,
             Scale::Quick => 2,
         }
+    }
+
+    /// The benchmark's folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// `rejoin acp` with the store `store` of this benchmark and with `agent` behind it.
+    pub(crate) fn rejoin(&self, store: &str, agent: &Command) -> Result<Command> {
+        let mut command = plain_command(&self.programs.rejoin()?, &self.folder);
+        command.arg("--store").arg(self.path(store)).args(["acp", "--"]);
+        command.arg(agent.get_program()).args(agent.get_args());
+        Ok(command)
+    }
+
+    /// The conductor, or why it can't be had.
+    pub(crate) fn find_conductor(&self) -> std::result::Result<PathBuf, String> {
+        self.programs.conductor(self.scale)
+    }
+
+    /// The conductor `program` with `agent` behind it.
+    pub(crate) fn conductor(&self, program: &Path, agent: &Command) -> Result<Command> {
+        let words = std::iter::once(agent.get_program()).chain(agent.get_args());
+        let words = words.map(|word| word.to_str().map(|word| format!("'{word}'"))).collect::<Option<Vec<_>>>();
+        let mut command = plain_command(program, &self.folder);
+        command.arg("agent").arg(words.ok_or("the agent's command is not text")?.join(" "));
+        Ok(command)
+    }
+
+    /// This program with `args`, which name one of its hidden commands.
+    pub(crate) fn child(&self, args: &[&str]) -> Result<Command> {
+        let mut command = plain_command(&std::env::current_exe()?, &self.folder);
+        command.args(args);
+        Ok(command)
     }
 
     /// The path `name` in the benchmark's folder.

@@ -55,6 +55,11 @@ impl Script {
         Self { chunks_of_message: u32::MAX, ..Self::default() }
     }
 
+    /// A session in which each chunk is a message.
+    pub(crate) fn of_short_messages() -> Self {
+        Self { chunks_of_message: 1, ..Self::default() }
+    }
+
     /// The prompt `text`, which begins a turn.
     pub(crate) fn prompt(&mut self, text: &str) -> Result<Step> {
         self.turn += 1;

@@ -25,8 +25,8 @@ pub(crate) enum Wanted {
     Faster(f64),
     /// Ours is at most this many times as much.
     Within(f64),
-    /// Ours is at most this many bytes more.
-    AtMostMore(u64),
+    /// Ours is at most so much more.
+    AtMostMore(Amount),
     /// It is only said how many times faster ours is.
     SayFaster,
     /// It is only said how many times as much ours is.
@@ -39,7 +39,22 @@ pub(crate) struct Figure {
     benchmark: &'static str,
     what: String,
     ours: Amount,
-    compared: Option<Compared>,
+    beside: Beside,
+}
+
+/// What a figure stands beside.
+#[derive(Debug)]
+enum Beside {
+    Nothing,
+    /// What it may be at most.
+    Limit(Amount),
+    Other(Compared),
+    /// What could not be had, and why.
+    Missing {
+        with: String,
+        why: String,
+        wanted: Wanted,
+    },
 }
 
 #[derive(Debug)]
@@ -52,12 +67,22 @@ struct Compared {
 impl Figure {
     /// The figure `ours` of `what`.
     pub(crate) fn new(what: impl Into<String>, ours: Amount) -> Self {
-        Self { benchmark: "", what: what.into(), ours, compared: None }
+        Self { benchmark: "", what: what.into(), ours, beside: Beside::Nothing }
     }
 
     /// The same figure beside that of `with`.
     pub(crate) fn against(self, with: impl Into<String>, theirs: Amount, wanted: Wanted) -> Self {
-        Self { compared: Some(Compared { with: with.into(), theirs, wanted }), ..self }
+        Self { beside: Beside::Other(Compared { with: with.into(), theirs, wanted }), ..self }
+    }
+
+    /// The same figure, for which `with` could not be had; so what is wanted is not met.
+    pub(crate) fn without(self, with: impl Into<String>, why: impl Into<String>, wanted: Wanted) -> Self {
+        Self { beside: Beside::Missing { with: with.into(), why: why.into(), wanted }, ..self }
+    }
+
+    /// The same figure, of which at most `limit` is wanted.
+    pub(crate) fn at_most(self, limit: Amount) -> Self {
+        Self { beside: Beside::Limit(limit), ..self }
     }
 
     /// The same figure as one of `benchmark`.
@@ -67,26 +92,30 @@ impl Figure {
 
     /// Whether the figure is as wanted; `None` if nothing is.
     pub(crate) fn is_met(&self) -> Option<bool> {
-        let Compared { theirs, wanted, .. } = self.compared.as_ref()?;
-        let (ours, theirs) = (self.ours.value(), theirs.value());
-        match wanted {
-            Wanted::Faster(least) => Some(theirs / ours >= *least),
-            Wanted::Within(most) => Some(ours / theirs <= *most),
-            Wanted::AtMostMore(most) => Some(ours - theirs <= Amount::Bytes(*most).value()),
-            Wanted::SayFaster | Wanted::SayTimes => None,
+        match &self.beside {
+            Beside::Nothing => None,
+            Beside::Limit(limit) => Some(self.ours.value() <= limit.value()),
+            Beside::Other(compared) => compared.is_met(self.ours),
+            Beside::Missing { wanted, .. } => wanted.asks_something().then_some(false),
         }
     }
 
     /// As a row of the table.
     pub(crate) fn to_row(&self) -> String {
         let (benchmark, what, ours) = (self.benchmark, &self.what, self.ours.to_text());
-        let Some(compared) = &self.compared else {
-            return format!("| {benchmark} | {what} | {ours} | | | | |");
-        };
-        let (with, theirs) = (&compared.with, compared.theirs.to_text());
-        let (ratio, wanted) = (compared.ratio_text(self.ours), compared.wanted.to_text());
         let ok = self.is_met().map_or("", |is_met| if is_met { "yes" } else { "**no**" });
-        format!("| {benchmark} | {what} | {ours} | {theirs} ({with}) | {ratio} | {wanted} | {ok} |")
+        let (beside, ratio, wanted) = match &self.beside {
+            Beside::Nothing => Default::default(),
+            Beside::Limit(limit) => (String::new(), String::new(), format!("≤ {}", limit.to_round_text())),
+            Beside::Other(compared) => {
+                let Compared { with, theirs, wanted } = compared;
+                (format!("{} ({with})", theirs.to_text()), compared.ratio_text(self.ours), wanted.to_text())
+            }
+            Beside::Missing { with, why, wanted } => {
+                (format!("missing ({with}: {why})"), String::new(), wanted.to_text())
+            }
+        };
+        format!("| {benchmark} | {what} | {ours} | {beside} | {ratio} | {wanted} | {ok} |")
     }
 
     /// As JSON: times in seconds, room in bytes.
@@ -97,17 +126,35 @@ impl Figure {
             "unit": self.ours.unit(),
             "ours": self.ours.value(),
         });
-        if let Some(compared) = &self.compared {
-            figure["comparedWith"] = json!({ "name": compared.with, "value": compared.theirs.value() });
-            figure["ratio"] = json!(compared.ratio(self.ours));
-            figure["wanted"] = json!(compared.wanted.to_text());
-            figure["ok"] = json!(self.is_met());
+        match &self.beside {
+            Beside::Nothing => return figure,
+            Beside::Limit(limit) => figure["wanted"] = json!(format!("≤ {}", limit.to_round_text())),
+            Beside::Other(compared) => {
+                figure["comparedWith"] = json!({ "name": compared.with, "value": compared.theirs.value() });
+                figure["ratio"] = json!(compared.ratio(self.ours));
+                figure["wanted"] = json!(compared.wanted.to_text());
+            }
+            Beside::Missing { with, why, wanted } => {
+                figure["comparedWith"] = json!({ "name": with, "value": null, "why": why });
+                figure["wanted"] = json!(wanted.to_text());
+            }
         }
+        figure["ok"] = json!(self.is_met());
         figure
     }
 }
 
 impl Compared {
+    fn is_met(&self, ours: Amount) -> Option<bool> {
+        let (ours, theirs) = (ours.value(), self.theirs.value());
+        match self.wanted {
+            Wanted::Faster(least) => Some(theirs / ours >= least),
+            Wanted::Within(most) => Some(ours / theirs <= most),
+            Wanted::AtMostMore(most) => Some(ours - theirs <= most.value()),
+            Wanted::SayFaster | Wanted::SayTimes => None,
+        }
+    }
+
     fn ratio(&self, ours: Amount) -> f64 {
         let (ours, theirs) = (ours.value(), self.theirs.value());
         match self.wanted {
@@ -120,7 +167,7 @@ impl Compared {
         match self.wanted {
             Wanted::Faster(_) | Wanted::SayFaster => format!("{:.2}× as fast", self.ratio(ours)),
             Wanted::Within(_) | Wanted::SayTimes => format!("{:.2}×", self.ratio(ours)),
-            Wanted::AtMostMore(_) => format!("{:+.1} MiB", mebibytes(ours.value() - self.theirs.value())),
+            Wanted::AtMostMore(_) => ours.more_text(self.theirs),
         }
     }
 }
@@ -130,8 +177,15 @@ impl Wanted {
         match self {
             Self::Faster(least) => format!("≥ {least}×"),
             Self::Within(most) => format!("≤ {most}×"),
-            Self::AtMostMore(most) => format!("≤ +{:.0} MiB", mebibytes(Amount::Bytes(most).value())),
+            Self::AtMostMore(most) => format!("≤ +{}", most.to_round_text()),
             Self::SayFaster | Self::SayTimes => String::new(),
+        }
+    }
+
+    fn asks_something(self) -> bool {
+        match self {
+            Self::Faster(_) | Self::Within(_) | Self::AtMostMore(_) => true,
+            Self::SayFaster | Self::SayTimes => false,
         }
     }
 }
@@ -159,6 +213,23 @@ impl Amount {
             Self::Time(time) if time < Duration::from_secs(1) => format!("{:.1} ms", time.as_secs_f64() * 1e3),
             Self::Time(time) => format!("{:.2} s", time.as_secs_f64()),
             Self::Bytes(_) => format!("{:.1} MiB", mebibytes(self.value())),
+        }
+    }
+
+    /// What is wanted, which is a round number of milliseconds or mebibytes.
+    fn to_round_text(self) -> String {
+        match self {
+            Self::Time(time) => format!("{:.0} ms", time.as_secs_f64() * 1e3),
+            Self::Bytes(_) => format!("{:.0} MiB", mebibytes(self.value())),
+        }
+    }
+
+    /// How much more than `other` it is.
+    fn more_text(self, other: Self) -> String {
+        let more = self.value() - other.value();
+        match self {
+            Self::Time(_) => format!("{:+.1} ms", more * 1e3),
+            Self::Bytes(_) => format!("{:+.1} MiB", mebibytes(more)),
         }
     }
 }
@@ -194,9 +265,26 @@ mod tests {
         check(
             mebibytes(12),
             mebibytes(10),
-            Wanted::AtMostMore(8 * 1024 * 1024),
+            Wanted::AtMostMore(mebibytes(8)),
             "| b | what | 12.0 MiB | 10.0 MiB (it) | +2.0 MiB | ≤ +8 MiB | yes |",
         );
+        check(
+            micros(9_000),
+            micros(2_000),
+            Wanted::AtMostMore(micros(10_000)),
+            "| b | what | 9.0 ms | 2.0 ms (it) | +7.0 ms | ≤ +10 ms | yes |",
+        );
         check(micros(10), micros(10), Wanted::SayFaster, "| b | what | 10.0 µs | 10.0 µs (it) | 1.00× as fast |  |  |");
+    }
+
+    #[test]
+    fn a_row_without_another_says_what_is_wanted_all_the_same() {
+        let figure = |mebibytes: u64| Figure::new("what", Amount::Bytes(mebibytes * 1024 * 1024)).of("b");
+        let limit = Amount::Bytes(15 * 1024 * 1024);
+        assert_eq!(figure(12).at_most(limit).to_row(), "| b | what | 12.0 MiB |  |  | ≤ 15 MiB | yes |");
+        assert_eq!(figure(16).at_most(limit).is_met(), Some(false));
+        let missing = figure(12).without("it", "not installed", Wanted::Within(0.5));
+        assert_eq!(missing.to_row(), "| b | what | 12.0 MiB | missing (it: not installed) |  | ≤ 0.5× | **no** |");
+        assert_eq!(figure(12).without("it", "not installed", Wanted::SayTimes).is_met(), None);
     }
 }

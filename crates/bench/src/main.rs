@@ -1,4 +1,4 @@
-//! The benchmarks of the session store: runs them all, prints a table, and says whether every promise is kept.
+//! The benchmarks of the session store and the session layer: runs them all, prints a table, and says whether every promise is kept.
 //!
 //! Each figure stands beside that of the obvious alternative, taken in the same run, because ratios hold on any machine
 //! where rates do not. Everything is written to a folder of its own, which is removed at the end.
@@ -12,7 +12,11 @@ mod data;
 mod figure;
 mod jsonl;
 mod measure;
+mod peer;
+mod process;
+mod programs;
 mod recording;
+mod stub;
 mod texts;
 
 use std::fs;
@@ -23,20 +27,22 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::bench::{Bench, Scale};
-use crate::benchmarks::{BENCHMARKS, memory};
+use crate::benchmarks::{BENCHMARKS, Subject, memory};
 use crate::figure::{Figure, TABLE_HEAD};
+use crate::programs::Programs;
+use crate::stub::{CopyFile, StubAgent};
 
 /// What any part of this program returns: nothing here recovers from an error, so one kind will do.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Measures the session store against the obvious alternatives.
+/// Measures the session store and the session layer against the obvious alternatives.
 ///
 /// Exits with 1 if a figure misses what is wanted of it.
 #[derive(Parser)]
 #[command(version)]
 struct Args {
     /// Run only the benchmark of this name.
-    #[arg(long, value_name = "NAME", value_parser = BENCHMARKS.map(|(name, _)| name))]
+    #[arg(long, value_name = "NAME", value_parser = BENCHMARKS.map(|(name, ..)| name))]
     only: Option<String>,
     /// Write the figures to this file as JSON.
     #[arg(long, value_name = "FILE")]
@@ -47,22 +53,34 @@ struct Args {
     /// Work in a new folder inside this one, instead of where temporary files go; it should be on a real disk.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
+    #[command(flatten)]
+    programs: Programs,
     #[command(subcommand)]
     child: Option<Child>,
 }
 
-/// What this program does as a process of its own, to have its memory measured.
+/// What this program does as a process of its own, to be measured or to be spoken with.
 #[derive(Subcommand)]
 enum Child {
     /// Reads a session, and prints the most memory that took.
     #[command(hide = true)]
     ReadSession(memory::ReadSession),
+    /// Is an agent.
+    #[command(hide = true)]
+    StubAgent(StubAgent),
+    /// Answers with a file.
+    #[command(hide = true)]
+    CopyFile(CopyFile),
 }
 
 fn main() -> Result<ExitCode> {
-    let args = Args::parse();
-    if let Some(Child::ReadSession(child)) = args.child {
-        println!("{}", child.run()?);
+    let mut args = Args::parse();
+    if let Some(child) = args.child.take() {
+        match child {
+            Child::ReadSession(child) => println!("{}", child.run()?),
+            Child::StubAgent(child) => child.run()?,
+            Child::CopyFile(child) => child.run()?,
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let figures = run_benchmarks(&args)?;
@@ -81,13 +99,16 @@ fn run_benchmarks(args: &Args) -> Result<Vec<Figure>> {
         None => tempfile::tempdir()?,
     };
     let scale = if args.quick { Scale::Quick } else { Scale::Full };
+    let is_meant = |name: &str| args.only.as_deref().is_none_or(|only| only == name);
+    let meant: Vec<_> = BENCHMARKS.into_iter().filter(|(name, ..)| is_meant(name)).collect();
+    // Better now than when all the others have run.
+    if meant.iter().any(|(_, subject, _)| *subject == Subject::Layer) {
+        args.programs.rejoin()?;
+    }
     let mut all = Vec::new();
     println!("{TABLE_HEAD}");
-    for (name, run) in BENCHMARKS {
-        if args.only.as_deref().is_some_and(|only| only != name) {
-            continue;
-        }
-        let bench = Bench::new(folder.path().join(name), scale)?;
+    for (name, _, run) in meant {
+        let bench = Bench::new(folder.path().join(name), scale, args.programs.clone())?;
         for figure in run(&bench)? {
             let figure = figure.of(name);
             println!("{}", figure.to_row());

@@ -1,6 +1,5 @@
-//! Measuring: times of several contenders that take turns, and the memory of a process.
+//! Measuring: times of several contenders that take turns.
 
-use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -22,7 +21,8 @@ pub(crate) fn medians<const N: usize>(rounds: u32, mut contenders: [Contender<'_
     Ok(times.map(median))
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
+/// The one in the middle.
+pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
@@ -41,14 +41,6 @@ pub(crate) fn number_from_child(args: &[&str]) -> Result<u64> {
         return Err(format!("{args:?} failed: {}", String::from_utf8_lossy(&output.stderr)).into());
     }
     Ok(String::from_utf8(output.stdout)?.trim().parse()?)
-}
-
-/// The most memory that this process has used so far, in bytes. Only Linux tells.
-pub(crate) fn peak_memory() -> Result<u64> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let kibibytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
-    let kibibytes: u64 = kibibytes.ok_or("/proc/self/status tells no VmHWM")?.parse()?;
-    Ok(kibibytes * 1024)
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ use crate::Result;
 use crate::bench::Bench;
 use crate::data::{Script, session};
 use crate::figure::{Amount, Figure, Wanted};
-use crate::measure::{number_from_child, peak_memory};
+use crate::measure::number_from_child;
+use crate::process::peak_memory;
 use crate::recording::{Recording, wait_until_indexed};
 use crate::texts::Texts;
 
@@ -24,7 +25,7 @@ const ENTRIES_OF_TURN: u32 = 100;
 const TEXT_BYTES: usize = 60;
 
 /// What may be added by a session a hundred times as long.
-const MORE: u64 = 8 * 1024 * 1024;
+const MORE: Amount = Amount::Bytes(8 * 1024 * 1024);
 
 /// How a session is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -55,7 +56,7 @@ impl ReadSession {
             Way::Entries => expect(self.entries, runtime.block_on(count_entries(&store, &session))?)?,
             Way::Replay => runtime.block_on(read_replay(&store, &session))?,
         }
-        peak_memory()
+        peak_memory(std::process::id())
     }
 }
 
