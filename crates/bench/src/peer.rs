@@ -46,6 +46,13 @@ pub(crate) struct Answer {
     pub(crate) time: Duration,
 }
 
+/// A request that was sent.
+struct Request {
+    id: String,
+    method: String,
+    sent_at: Instant,
+}
+
 /// A line, as far as a client must look into it.
 #[derive(Deserialize)]
 struct Message<'a> {
@@ -97,13 +104,30 @@ impl Peer {
         &mut self,
         method: &str,
         params: &Value,
-        mut see: impl FnMut(&[u8]) -> Result<()>,
+        see: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<Answer> {
+        let request = self.send(method, params)?;
+        self.receive(&request, see)
+    }
+
+    /// The same, for a client that begins to read only when the process has nothing left to do until it does.
+    pub(crate) fn call_late(&mut self, method: &str, params: &Value) -> Result<Answer> {
+        let request = self.send(method, params)?;
+        self.wait_for_rest()?;
+        self.receive(&request, |_| Ok(()))
+    }
+
+    fn send(&mut self, method: &str, params: &Value) -> Result<Request> {
         self.requests += 1;
         let id = self.requests.to_string();
-        let request = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#) + "\n";
-        let begun = Instant::now();
-        self.input.as_mut().ok_or("the input is closed")?.write_all(request.as_bytes())?;
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#) + "\n";
+        let sent_at = Instant::now();
+        self.input.as_mut().ok_or("the input is closed")?.write_all(line.as_bytes())?;
+        Ok(Request { id, method: method.to_owned(), sent_at })
+    }
+
+    fn receive(&mut self, request: &Request, mut see: impl FnMut(&[u8]) -> Result<()>) -> Result<Answer> {
+        let Request { id, method, sent_at } = request;
         let (mut updates, mut first_update) = (0, Duration::ZERO);
         loop {
             self.line.clear();
@@ -113,14 +137,14 @@ impl Peer {
             see(&self.line)?;
             let message: Message<'_> = serde_json::from_slice(&self.line)?;
             if message.id.is_some_and(|it| it.get() == id) {
-                let time = begun.elapsed();
+                let time = sent_at.elapsed();
                 let refusal = || format!("{method} was refused: {}", message.error.map_or("", RawValue::get));
                 let result = message.result.ok_or_else(refusal)?.get().to_owned();
                 return Ok(Answer { result, updates, first_update, time });
             }
             if message.method.as_deref() == Some("session/update") {
                 if updates == 0 {
-                    first_update = begun.elapsed();
+                    first_update = sent_at.elapsed();
                 }
                 std::hint::black_box(message.params);
                 updates += 1;
