@@ -26,6 +26,12 @@ use crate::{Failure, Transport};
 /// So long it may take until it is known how a process exited whose output has ended.
 const FOR_EXIT: Duration = Duration::from_millis(500);
 
+/// So long the reason is waited for: how a process exited is known a little after its output has ended.
+const FOR_REASON: Duration = Duration::from_secs(1);
+
+/// The same where there is no process.
+const FOR_REASON_OF_NETWORK: Duration = Duration::from_millis(100);
+
 /// So long a server may take to hear that its session ends.
 const FOR_GOODBYE: Duration = Duration::from_secs(1);
 
@@ -34,7 +40,14 @@ pub(crate) struct Link {
     pub(crate) peer: Peer<RoleClient>,
     pub(crate) routes: Arc<Routes>,
     lost: watch::Sender<Option<Failure>>,
+    /// Where the transport and the requests put what ends the connection.
+    notice: Notice,
+    /// So long the reason is waited for once the connection has ended.
+    for_reason: Duration,
 }
+
+/// What is known to have ended a connection.
+pub(crate) type Notice = Arc<watch::Sender<Option<Failure>>>;
 
 /// An open connection, with the process at its end. Dropping it ends both at once.
 pub(crate) struct Running {
@@ -44,7 +57,7 @@ pub(crate) struct Running {
     /// Resolves when the connection has ended.
     ended: BoxFuture<'static, ()>,
     token: Option<RunningServiceCancellationToken>,
-    /// What the transport finds out about its own end.
+    /// What the transport and the requests find out about its end.
     noticed: watch::Receiver<Option<Failure>>,
     program: Option<Program>,
 }
@@ -61,6 +74,16 @@ impl Link {
         let mut lost = self.lost.subscribe();
         let reason = lost.wait_for(Option::is_some).await.ok().and_then(|reason| reason.clone());
         reason.unwrap_or(Failure::Disconnected { problem: String::new() })
+    }
+
+    /// Ends the connection, as a request found that it can't be used any more.
+    pub(crate) fn give_up(&self, failure: &Failure) {
+        self.notice.send_replace(Some(failure.clone()));
+    }
+
+    /// Why the connection ended, of one that has ended or is about to.
+    pub(crate) async fn reason(&self, otherwise: Failure) -> Failure {
+        timeout(self.for_reason, self.lost()).await.unwrap_or(otherwise)
     }
 }
 
@@ -161,7 +184,7 @@ async fn connect(server: &Server, program: &mut Option<Program>) -> Result<Runni
     let context = server.context();
     let limit = context.options.message_limit;
     let handler = Handler::new(&context.folders, &context.options);
-    let (notice, noticed) = watch::channel(None);
+    let notice = Notice::default();
     match &server.spec().transport {
         Transport::Stdio { command, args, env } => {
             let command = Command {
@@ -179,7 +202,7 @@ async fn connect(server: &Server, program: &mut Option<Program>) -> Result<Runni
                 failure = program.exit() => return Err(failure),
             };
             match served {
-                Ok(service) => Ok(running(service, noticed)),
+                Ok(service) => Ok(running(service, notice, FOR_REASON)),
                 Err(StartError::Ended | StartError::Failed(Failure::Disconnected { .. })) => {
                     Err(program.after_output().await)
                 }
@@ -188,14 +211,14 @@ async fn connect(server: &Server, program: &mut Option<Program>) -> Result<Runni
         }
         Transport::Http { url, headers } => {
             let target = http::Target::new(context.client()?, url, headers, server.secrets(), limit)?;
-            let served = serve(handler, http::transport(target, notice)).await;
-            served.map(|service| running(service, noticed)).map_err(|error| server.hide(error.into()))
+            let served = serve(handler, http::transport(target, Arc::clone(&notice))).await;
+            served.map(|service| running(service, notice, FOR_REASON_OF_NETWORK)).map_err(|error| server.hide(error.into()))
         }
         Transport::Sse { url, headers } => {
             let target = http::Target::new(context.client()?, url, headers, server.secrets(), limit)?;
-            let transport = LegacySse::open(target, notice).await?;
+            let transport = LegacySse::open(target, Arc::clone(&notice)).await?;
             let served = serve(handler, transport).await;
-            served.map(|service| running(service, noticed)).map_err(|error| server.hide(error.into()))
+            served.map(|service| running(service, notice, FOR_REASON_OF_NETWORK)).map_err(|error| server.hide(error.into()))
         }
     }
 }
@@ -238,11 +261,14 @@ where
     })
 }
 
-fn running(service: Service, noticed: watch::Receiver<Option<Failure>>) -> Running {
+fn running(service: Service, notice: Notice, for_reason: Duration) -> Running {
+    let noticed = notice.subscribe();
     let link = Link {
         peer: service.peer().clone(),
         routes: Arc::clone(&service.service().routes),
         lost: watch::Sender::new(None),
+        notice,
+        for_reason,
     };
     Running {
         link: Arc::new(link),

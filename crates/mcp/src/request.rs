@@ -8,15 +8,12 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 
 use crate::Failure;
 use crate::handler::PROGRESS_ROOM;
 use crate::link::Link;
 use crate::transport::failure_in;
-
-/// So long the reason is waited for once a connection has ended: how a process exited is known a little later.
-const FOR_REASON: Duration = Duration::from_secs(1);
 
 /// How far a call is, as the server tells it.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,7 +61,7 @@ pub(crate) async fn request(
     let mut sent = {
         let mut routes = link.routes.lock().await;
         let sent = link.peer.send_request_with_option(request, PeerRequestOptions::no_options()).await;
-        let Ok(sent) = sent else { return Err(NoResult::NotSent(link.reason().await)) };
+        let Ok(sent) = sent else { return Err(NoResult::NotSent(link.reason(ended()).await)) };
         routes.insert(sent.progress_token.clone(), route);
         sent
     };
@@ -80,7 +77,7 @@ pub(crate) async fn request(
                 return match result {
                     Ok(Ok(result)) => Ok(result),
                     Ok(Err(error)) => Err(no_result(link, error).await),
-                    Err(_) => Err(NoResult::Lost(link.reason().await)),
+                    Err(_) => Err(NoResult::Lost(link.reason(ended()).await)),
                 };
             }
             failure = link.lost() => {
@@ -102,30 +99,32 @@ pub(crate) async fn request(
     }
 }
 
+fn ended() -> Failure {
+    Failure::Disconnected { problem: String::new() }
+}
+
 async fn no_result(link: &Link, error: ServiceError) -> NoResult {
+    let broken = Failure::Disconnected { problem: "its answer broke off".to_owned() };
     match error {
         ServiceError::McpError(error) => NoResult::Refused(error),
         ServiceError::TransportSend(error) => match failure_in(error.error.as_ref()) {
-            // Nothing was listening, or the server does not know our session.
+            // Nothing was listening, or the server does not know our session: some say 404, some 400.
             Some(failure @ (Failure::Unreachable { .. } | Failure::Status { status: 400 | 404, .. })) => {
+                link.give_up(&failure);
                 NoResult::NotSent(failure)
             }
-            Some(failure @ (Failure::Status { .. } | Failure::Unauthorized { .. } | Failure::Protocol { .. })) => {
+            Some(failure @ (Failure::Status { .. } | Failure::Protocol { .. })) => NoResult::Failed(failure),
+            Some(failure @ Failure::Unauthorized { .. }) => {
+                link.give_up(&failure);
                 NoResult::Failed(failure)
             }
-            // How a process exited says more than that it did not take a message.
-            Some(failure) => NoResult::Lost(timeout(FOR_REASON, link.lost()).await.unwrap_or(failure)),
-            None => NoResult::Lost(link.reason().await),
+            Some(failure) => {
+                link.give_up(&failure);
+                NoResult::Lost(link.reason(failure).await)
+            }
+            None => NoResult::Lost(link.reason(broken).await),
         },
-        _ => NoResult::Lost(link.reason().await),
-    }
-}
-
-impl Link {
-    /// Why the connection ended, of one that has just ended.
-    async fn reason(&self) -> Failure {
-        let unknown = Failure::Disconnected { problem: String::new() };
-        timeout(FOR_REASON, self.lost()).await.unwrap_or(unknown)
+        _ => NoResult::Lost(link.reason(broken).await),
     }
 }
 

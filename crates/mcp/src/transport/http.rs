@@ -19,10 +19,10 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpPostResponse,
 };
 use sse_stream::Sse;
-use tokio::sync::watch;
 
 use super::body;
 use crate::Failure;
+use crate::link::Notice;
 use crate::secrets::Secrets;
 use crate::spec::shown_url;
 
@@ -63,7 +63,7 @@ pub(crate) fn client(connect_limit: Duration) -> Result<Client, Failure> {
 /// The transport to a server at `target`. What ends it is put into `notice`.
 pub(crate) fn transport(
     target: Target,
-    notice: watch::Sender<Option<Failure>>,
+    notice: Notice,
 ) -> StreamableHttpClientTransport<HttpClient> {
     let mut backoff = ExponentialBackoff::default();
     backoff.max_times = Some(MOST_RESUMES);
@@ -74,7 +74,7 @@ pub(crate) fn transport(
         // A lost session is a lost connection: its lists are read again too.
         .reinit_on_expired_session(false);
     config.retry_config = Arc::new(backoff);
-    StreamableHttpClientTransport::with_client(HttpClient { target, notice: Arc::new(notice) }, config)
+    StreamableHttpClientTransport::with_client(HttpClient { target, notice }, config)
 }
 
 impl Target {
@@ -164,7 +164,7 @@ impl Target {
 #[derive(Clone)]
 pub(crate) struct HttpClient {
     target: Target,
-    notice: Arc<watch::Sender<Option<Failure>>>,
+    notice: Notice,
 }
 
 type Events = BoxStream<'static, Result<Sse, SseError>>;
@@ -175,11 +175,6 @@ impl HttpClient {
         let request =
             self.target.client.request(method, self.target.url.clone()).headers(headers.into_iter().collect());
         if let Some(session) = session { request.header(SESSION_ID, session) } else { request }
-    }
-
-    /// Takes note of what ends the connection.
-    fn notice(&self, failure: &Failure) {
-        self.notice.send_replace(Some(failure.clone()));
     }
 
     async fn post(
@@ -193,10 +188,10 @@ impl HttpClient {
         let request = self.request(Method::POST, headers, session.as_deref());
         let request = request.header(ACCEPT, format!("{JSON}, {EVENTS}")).header(CONTENT_TYPE, JSON).body(body);
         let response =
-            request.send().await.map_err(|error| self.target.broken(&error)).inspect_err(|it| self.notice(it))?;
+            request.send().await.map_err(|error| self.target.broken(&error))?;
         let id = request_id(&message);
         if !response.status().is_success() {
-            return self.refused(response, id, session.is_some()).await;
+            return self.refused(response, id).await;
         }
         if matches!(response.status(), StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
@@ -222,18 +217,12 @@ impl HttpClient {
         &self,
         response: Response,
         id: Option<RequestId>,
-        has_session: bool,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let (failure, body) = self.target.refused(response).await;
         if let (Some(id), Ok(ServerJsonRpcMessage::Error(error))) = (id, serde_json::from_slice(&body))
             && error.id.as_ref() == Some(&id)
         {
             return Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), None));
-        }
-        // A server that was started again does not know our session: some say 404, some 400.
-        let is_lost = matches!(failure, Failure::Status { status: 400 | 404, .. }) && has_session;
-        if is_lost || matches!(failure, Failure::Unauthorized { .. }) {
-            self.notice(&failure);
         }
         Err(failure)
     }
@@ -281,8 +270,9 @@ impl StreamableHttpClient for HttpClient {
         self.target.events(request).await.map_err(|failure| match failure {
             Failure::Status { status: 405, .. } => StreamableHttpError::ServerDoesNotSupportSse,
             failure => {
+                // Nobody waits for this stream, so nobody else would find that the server is gone.
                 if matches!(failure, Failure::Unreachable { .. }) {
-                    self.notice(&failure);
+                    self.notice.send_replace(Some(failure.clone()));
                 }
                 StreamableHttpError::Client(failure)
             }

@@ -13,11 +13,11 @@ use rmcp::service::RoleClient;
 use rmcp::transport::Transport;
 use rmcp::transport::streamable_http_client::SseError;
 use sse_stream::Sse;
-use tokio::sync::watch;
 
 use super::http::Target;
 use super::message::Messages;
 use crate::Failure;
+use crate::link::Notice;
 
 /// The stream from a server, and where messages to it go.
 pub(crate) struct LegacySse {
@@ -26,12 +26,12 @@ pub(crate) struct LegacySse {
     events: BoxStream<'static, Result<Sse, SseError>>,
     messages: Messages,
     queue: VecDeque<ServerJsonRpcMessage>,
-    notice: Arc<watch::Sender<Option<Failure>>>,
+    notice: Notice,
 }
 
 impl LegacySse {
     /// Opens the stream and waits for the address. What ends the connection later is put into `notice`.
-    pub(crate) async fn open(target: Target, notice: watch::Sender<Option<Failure>>) -> Result<Self, Failure> {
+    pub(crate) async fn open(target: Target, notice: Notice) -> Result<Self, Failure> {
         let mut events = target.events(target.request(Method::GET, target.url.clone())).await?;
         let address = loop {
             match events.next().await {
@@ -50,7 +50,7 @@ impl LegacySse {
             events,
             messages: Messages::default(),
             queue: VecDeque::new(),
-            notice: Arc::new(notice),
+            notice,
         })
     }
 }
@@ -60,16 +60,12 @@ impl Transport<RoleClient> for LegacySse {
 
     fn send(&mut self, message: ClientJsonRpcMessage) -> impl Future<Output = Result<(), Failure>> + Send + 'static {
         self.messages.sent(&message);
-        let (target, endpoint, notice) = (Arc::clone(&self.target), self.endpoint.clone(), Arc::clone(&self.notice));
+        let (target, endpoint) = (Arc::clone(&self.target), self.endpoint.clone());
         async move {
             let body = serde_json::to_vec(&message)
                 .map_err(|error| Failure::Protocol { problem: format!("a message can't be written: {error}") })?;
             let request = target.request(Method::POST, endpoint).header(CONTENT_TYPE, "application/json").body(body);
-            let sent = target.send(request).await;
-            sent.map(drop).inspect_err(|failure| {
-                // Such a server does not take the next message either.
-                notice.send_replace(Some(failure.clone()));
-            })
+            target.send(request).await.map(drop)
         }
     }
 
