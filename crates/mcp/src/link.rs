@@ -212,13 +212,17 @@ async fn connect(server: &Server, program: &mut Option<Program>) -> Result<Runni
         Transport::Http { url, headers } => {
             let target = http::Target::new(context.client()?, url, headers, server.secrets(), limit)?;
             let served = serve(handler, http::transport(target, Arc::clone(&notice))).await;
-            served.map(|service| running(service, notice, FOR_REASON_OF_NETWORK)).map_err(|error| server.hide(error.into()))
+            served
+                .map(|service| running(service, notice, FOR_REASON_OF_NETWORK))
+                .map_err(|error| server.hide(error.into()))
         }
         Transport::Sse { url, headers } => {
             let target = http::Target::new(context.client()?, url, headers, server.secrets(), limit)?;
             let transport = LegacySse::open(target, Arc::clone(&notice)).await?;
             let served = serve(handler, transport).await;
-            served.map(|service| running(service, notice, FOR_REASON_OF_NETWORK)).map_err(|error| server.hide(error.into()))
+            served
+                .map(|service| running(service, notice, FOR_REASON_OF_NETWORK))
+                .map_err(|error| server.hide(error.into()))
         }
     }
 }

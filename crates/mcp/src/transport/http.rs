@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage};
@@ -61,10 +61,7 @@ pub(crate) fn client(connect_limit: Duration) -> Result<Client, Failure> {
 }
 
 /// The transport to a server at `target`. What ends it is put into `notice`.
-pub(crate) fn transport(
-    target: Target,
-    notice: Notice,
-) -> StreamableHttpClientTransport<HttpClient> {
+pub(crate) fn transport(target: Target, notice: Notice) -> StreamableHttpClientTransport<HttpClient> {
     let mut backoff = ExponentialBackoff::default();
     backoff.max_times = Some(MOST_RESUMES);
     backoff.base_duration = Duration::from_millis(200);
@@ -147,7 +144,7 @@ impl Target {
     }
 
     fn advice(&self, challenge: Option<&HeaderValue>) -> String {
-        if self.headers.contains_key("authorization") {
+        if self.headers.contains_key(&AUTHORIZATION) {
             return "it refuses the value of the header `Authorization` that it was given: check it in `headers`"
                 .to_owned();
         }
@@ -187,8 +184,7 @@ impl HttpClient {
             .map_err(|error| Failure::Protocol { problem: format!("a message can't be written: {error}") })?;
         let request = self.request(Method::POST, headers, session.as_deref());
         let request = request.header(ACCEPT, format!("{JSON}, {EVENTS}")).header(CONTENT_TYPE, JSON).body(body);
-        let response =
-            request.send().await.map_err(|error| self.target.broken(&error))?;
+        let response = request.send().await.map_err(|error| self.target.broken(&error))?;
         let id = request_id(&message);
         if !response.status().is_success() {
             return self.refused(response, id).await;
@@ -213,11 +209,7 @@ impl HttpClient {
     }
 
     /// A refusal that is the answer to the request, or else the failure it is.
-    async fn refused(
-        &self,
-        response: Response,
-        id: Option<RequestId>,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
+    async fn refused(&self, response: Response, id: Option<RequestId>) -> Result<StreamableHttpPostResponse, Failure> {
         let (failure, body) = self.target.refused(response).await;
         if let (Some(id), Ok(ServerJsonRpcMessage::Error(error))) = (id, serde_json::from_slice(&body))
             && error.id.as_ref() == Some(&id)

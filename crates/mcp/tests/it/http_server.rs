@@ -1,4 +1,5 @@
-//! The scripted server over HTTP: streamable at `/mcp`, with server-sent events at `/sse`. A thread for each connection.
+//! The scripted server over HTTP: streamable at `/mcp`, with server-sent events at `/sse`. Each connection has a
+//! thread and is for one request, so that none is left when the server is started again.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +12,7 @@ use serde_json::Value;
 use crate::script::Script;
 
 /// A server that runs until it is stopped or dropped.
-pub struct HttpServer {
+pub(crate) struct HttpServer {
     address: SocketAddr,
     shared: Arc<Shared>,
 }
@@ -25,13 +26,13 @@ struct Shared {
 
 /// What is wrong with the server.
 #[derive(Debug, Clone, Default)]
-pub struct Faults {
+pub(crate) struct Faults {
     /// A header that requests must carry.
-    pub header: Option<(&'static str, &'static str)>,
+    pub(crate) header: Option<(&'static str, &'static str)>,
     /// A status line with headers, in place of every answer; and a body.
-    pub refusal: Option<(&'static str, &'static str)>,
+    pub(crate) refusal: Option<(&'static str, &'static str)>,
     /// The address for messages, in place of its own.
-    pub endpoint: Option<&'static str>,
+    pub(crate) endpoint: Option<&'static str>,
 }
 
 #[derive(Default)]
@@ -52,12 +53,12 @@ struct Request {
 }
 
 impl HttpServer {
-    pub fn start(faults: Faults) -> Self {
+    pub(crate) fn start(faults: Faults) -> Self {
         Self::at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), faults)
     }
 
     /// The same server, started again at the same address: it knows none of its sessions.
-    pub fn restart(self) -> Self {
+    pub(crate) fn restart(self) -> Self {
         let (address, faults) = (self.address, self.shared.faults.clone());
         drop(self);
         Self::at(address, faults)
@@ -83,17 +84,17 @@ impl HttpServer {
         Self { address, shared }
     }
 
-    pub fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
     /// Forgets all sessions, as a server does that was started again.
-    pub fn forget_sessions(&self) {
+    pub(crate) fn forget_sessions(&self) {
         self.shared.inner.lock().unwrap().sessions.clear();
     }
 
     /// Waits until the server has heard a call of `slow`, and dies.
-    pub fn die_in_call(self) {
+    pub(crate) fn die_in_call(self) {
         let mut inner = self.shared.inner.lock().unwrap();
         while !inner.outbox.contains(&Value::from("slow")) {
             inner = self.shared.changed.wait(inner).unwrap();
@@ -119,32 +120,38 @@ impl Shared {
     fn serve(&self, connection: TcpStream) {
         let mut reader = BufReader::new(connection.try_clone().unwrap());
         let mut writer = connection;
-        while let Some(request) = read(&mut reader) {
-            if self.answer(&request, &mut writer).is_err() {
-                return;
-            }
+        if let Some(request) = read(&mut reader) {
+            // Who asked may be gone.
+            let _ = self.answer(&request, &mut writer);
+            let _ = writer.shutdown(Shutdown::Both);
         }
     }
 
     fn answer(&self, request: &Request, writer: &mut TcpStream) -> std::io::Result<()> {
         if let Some((status, body)) = self.faults.refusal {
-            return write!(writer, "HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+            return write!(
+                writer,
+                "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            );
         }
         if let Some((name, value)) = self.faults.header
             && request.header(name) != Some(value)
         {
-            return write!(writer, "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+            return write!(writer, "HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
         }
         match (request.method.as_str(), request.path.as_str()) {
             ("GET", "/sse") => self.stream(writer),
             ("POST", "/messages") => {
                 self.hear(&request.body);
-                write!(writer, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
+                write!(writer, "HTTP/1.1 202 Accepted\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
             }
             ("POST", "/mcp") => self.post(request, writer),
-            ("DELETE", "/mcp") => write!(writer, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
-            ("GET", "/mcp") => write!(writer, "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n"),
-            _ => write!(writer, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),
+            ("DELETE", "/mcp") => write!(writer, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
+            ("GET", "/mcp") => {
+                write!(writer, "HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+            }
+            _ => write!(writer, "HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
         }
     }
 
@@ -188,14 +195,14 @@ impl Shared {
             } else if !inner.sessions.contains(&session) {
                 let body = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no valid session"}}"#;
                 let head = "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json";
-                return write!(writer, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+                return write!(writer, "{head}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len());
             } else {
                 assert_eq!(request.header("mcp-protocol-version"), Some("2025-11-25"));
             }
         }
         self.hear(message);
         if message["id"].is_null() || message["method"].is_null() {
-            return write!(writer, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
+            return write!(writer, "HTTP/1.1 202 Accepted\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
         }
         let is_call = message["method"] == "tools/call";
         let id = &message["id"];
@@ -210,13 +217,16 @@ impl Shared {
             if !is_call && is_done {
                 let (head, body) = ("HTTP/1.1 200 OK\r\nContent-Type: application/json", mine[0].to_string());
                 let length = body.len();
-                return write!(writer, "{head}\r\nMcp-Session-Id: {session}\r\nContent-Length: {length}\r\n\r\n{body}");
+                return write!(
+                    writer,
+                    "{head}\r\nMcp-Session-Id: {session}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+                );
             }
             for message in mine {
                 write!(writer, "data: {message}\n\n")?;
             }
             if is_done {
-                return writer.shutdown(Shutdown::Both);
+                return Ok(());
             }
             inner = self.changed.wait(inner).unwrap();
         }

@@ -16,7 +16,7 @@ async fn progress_is_shown_and_dropping_a_call_tells_the_server() {
 }
 
 /// Calls a tool that never answers, and drops the call once it has shown progress.
-pub async fn cancelled_after_progress(session: &Session) {
+pub(crate) async fn cancelled_after_progress(session: &Session) {
     let (sender, mut progress) = mpsc::unbounded_channel();
     let call = session.servers.call("s__progress", Map::new(), move |step| sender.send(step).unwrap());
     let first = tokio::select! {

@@ -66,7 +66,8 @@ async fn a_server_that_answers_500_is_named() {
 async fn a_server_that_needs_authorization_says_which_header_to_give() {
     let refusal = Some(("401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"x\"", ""));
     let bearer = Faults { refusal, ..Faults::default() };
-    let expected = "it needs authorization (HTTP 401): give it the header `Authorization` (`Bearer` and a token) in `headers`";
+    let expected =
+        "it needs authorization (HTTP 401): give it the header `Authorization` (`Bearer` and a token) in `headers`";
     check_failure(bearer.clone(), &[], expected).await;
     let expected = "it needs authorization (HTTP 401): \
                     it refuses the value of the header `Authorization` that it was given: check it in `headers`";
@@ -128,7 +129,13 @@ async fn a_call_ends_at_once_when_the_server_dies() {
         let (lost, died) = tokio::join!(session.call("s__slow", json!({})), dying);
 
         died.unwrap();
-        assert!(matches!(lost, Err(CallError::Lost { reason: Failure::Disconnected { .. } | Failure::Unreachable { .. }, .. })), "{lost:?}");
+        assert!(
+            matches!(
+                lost,
+                Err(CallError::Lost { reason: Failure::Disconnected { .. } | Failure::Unreachable { .. }, .. })
+            ),
+            "{lost:?}"
+        );
     }
 }
 

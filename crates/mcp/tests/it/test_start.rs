@@ -124,7 +124,7 @@ async fn one_that_failed_is_tried_again_when_somebody_wants_it() {
 }
 
 /// Waits until nobody holds the pipe open any more.
-pub async fn ended(mut reader: tokio::net::unix::pipe::Receiver) {
+pub(crate) async fn ended(mut reader: tokio::net::unix::pipe::Receiver) {
     let mut said = Vec::new();
     tokio::io::AsyncReadExt::read_to_end(&mut reader, &mut said).await.unwrap();
 }

@@ -21,7 +21,8 @@ fn main() {
         "garbage" => println!("Starting…\n{{{{{{ not json\n42\n[]\n\u{1b}[32mready\u{1b}[0m\n"),
         _ => {}
     }
-    let mut script = script::Script::new(&fault);
+    let mut script = script::Script::default();
+    script.fault.clone_from(&fault);
     for line in stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
         for answer in script.hear(&message) {

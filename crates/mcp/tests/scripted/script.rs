@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 /// A server without its transport: messages in, messages out.
 #[derive(Debug, Default)]
-pub struct Script {
+pub(crate) struct Script {
     /// What is wrong with it; empty if nothing.
-    pub fault: String,
+    pub(crate) fault: String,
     is_grown: bool,
     cancelled: Option<Value>,
     /// Who waits for a cancellation, and who for the client's roots.
@@ -15,12 +15,8 @@ pub struct Script {
 }
 
 impl Script {
-    pub fn new(fault: &str) -> Self {
-        Self { fault: fault.to_owned(), ..Self::default() }
-    }
-
     /// What it says to `message`.
-    pub fn hear(&mut self, message: &Value) -> Vec<Value> {
+    pub(crate) fn hear(&mut self, message: &Value) -> Vec<Value> {
         let id = message["id"].clone();
         let params = &message["params"];
         match message["method"].as_str() {
@@ -123,7 +119,8 @@ impl Script {
             }
             "grow" => {
                 self.is_grown = true;
-                let changed = |list: &str| json!({ "jsonrpc": "2.0", "method": format!("notifications/{list}/list_changed") });
+                let changed =
+                    |list: &str| json!({ "jsonrpc": "2.0", "method": format!("notifications/{list}/list_changed") });
                 vec![changed("tools"), changed("resources"), changed("prompts"), text(id, "grown")]
             }
             "die" => {
