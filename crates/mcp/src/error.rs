@@ -40,15 +40,15 @@ pub enum Failure {
         stderr: String,
     },
 
-    /// It did not answer in time, and was ended.
-    #[error("it did not answer `{method}` within {} s, so it was ended{}", limit.as_secs_f32(), said(stderr))]
+    /// It did not answer in time. A program that did not was ended.
+    #[error("it did not answer `{method}` within {} s, so it is not used{}", limit.as_secs_f32(), stderr.as_deref().map(said).unwrap_or_default())]
     TooSlow {
         /// What it was asked.
         method: &'static str,
         /// How long it was waited for.
         limit: Duration,
-        /// The last lines it wrote to stderr; empty if there are none.
-        stderr: String,
+        /// The last lines it wrote to stderr; `None` if it is no program.
+        stderr: Option<String>,
     },
 
     /// There is no connection to its address.

@@ -97,7 +97,7 @@ impl Running {
         let slow = |method, program: Option<&Program>| Failure::TooSlow {
             method,
             limit,
-            stderr: program.map(Program::stderr).unwrap_or_default(),
+            stderr: program.map(Program::stderr),
         };
         let mut running = match connected {
             Ok(Ok(running)) => running,
@@ -130,16 +130,17 @@ impl Running {
                 None => std::future::pending().await,
             }
         };
-        let failure = match program {
-            Some(program) => tokio::select! {
+        let failure = if let Some(program) = program {
+            tokio::select! {
                 () = ended => program.after_output().await,
                 failure = program.exit() => failure,
-            },
-            None => tokio::select! {
+            }
+        } else {
+            tokio::select! {
                 biased;
                 failure = noticed_failure => failure,
                 () = ended => Failure::Disconnected { problem: String::new() },
-            },
+            }
         };
         self.link.lost.send_replace(Some(failure.clone()));
         failure
@@ -180,12 +181,11 @@ impl Program {
     }
 }
 
-async fn connect(server: &Server, program: &mut Option<Program>) -> Result<Running, Failure> {
-    let context = server.context();
-    let limit = context.options.message_limit;
+async fn connect(to: &Server, program: &mut Option<Program>) -> Result<Running, Failure> {
+    let context = to.context();
     let handler = Handler::new(&context.folders, &context.options);
     let notice = Notice::default();
-    match &server.spec().transport {
+    match &to.spec().transport {
         Transport::Stdio { command, args, env } => {
             let command = Command {
                 program: command.clone(),
@@ -194,8 +194,8 @@ async fn connect(server: &Server, program: &mut Option<Program>) -> Result<Runni
                 cwd: Some(context.folders.cwd.clone()),
             };
             let (process, stdin, stdout) = Process::start(&command).map_err(cannot_start)?;
-            let (transport, stdin) = Stdio::new(stdin, stdout, limit);
-            let program = program.insert(Program { process, stdin, secrets: server.secrets().clone() });
+            let (transport, stdin) = Stdio::new(stdin, stdout, context.options.message_limit);
+            let program = program.insert(Program { process, stdin, secrets: to.secrets().clone() });
             let served = tokio::select! {
                 biased;
                 served = serve(handler, transport) => served,
@@ -206,23 +206,19 @@ async fn connect(server: &Server, program: &mut Option<Program>) -> Result<Runni
                 Err(StartError::Ended | StartError::Failed(Failure::Disconnected { .. })) => {
                     Err(program.after_output().await)
                 }
-                Err(StartError::Failed(failure)) => Err(server.hide(failure)),
+                Err(StartError::Failed(failure)) => Err(failure),
             }
         }
         Transport::Http { url, headers } => {
-            let target = http::Target::new(context.client()?, url, headers, server.secrets(), limit)?;
+            let target = http::Target::new(context.client()?, url, headers, to.secrets(), &context.options)?;
             let served = serve(handler, http::transport(target, Arc::clone(&notice))).await;
-            served
-                .map(|service| running(service, notice, FOR_REASON_OF_NETWORK))
-                .map_err(|error| server.hide(error.into()))
+            served.map(|service| running(service, notice, FOR_REASON_OF_NETWORK)).map_err(Failure::from)
         }
         Transport::Sse { url, headers } => {
-            let target = http::Target::new(context.client()?, url, headers, server.secrets(), limit)?;
+            let target = http::Target::new(context.client()?, url, headers, to.secrets(), &context.options)?;
             let transport = LegacySse::open(target, Arc::clone(&notice)).await?;
             let served = serve(handler, transport).await;
-            served
-                .map(|service| running(service, notice, FOR_REASON_OF_NETWORK))
-                .map_err(|error| server.hide(error.into()))
+            served.map(|service| running(service, notice, FOR_REASON_OF_NETWORK)).map_err(Failure::from)
         }
     }
 }

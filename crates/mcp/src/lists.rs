@@ -131,7 +131,7 @@ impl Part {
 /// All items of all pages, as they came.
 async fn all(link: &Link, method: &'static str, field: &str, deadline: Instant) -> Result<Vec<Value>, Failure> {
     let limit = deadline.saturating_duration_since(Instant::now());
-    let slow = Failure::TooSlow { method, limit, stderr: String::new() };
+    let slow = Failure::TooSlow { method, limit, stderr: None };
     timeout_at(deadline, pages(link, method, field)).await.unwrap_or(Err(slow))
 }
 
@@ -160,7 +160,7 @@ async fn pages(link: &Link, method: &'static str, field: &str) -> Result<Vec<Val
 fn list_failure(method: &'static str, error: NoResult) -> Failure {
     match error {
         NoResult::Refused(error) => Failure::Refused { method, message: error.message.into_owned() },
-        NoResult::TooSlow(limit) => Failure::TooSlow { method, limit, stderr: String::new() },
+        NoResult::TooSlow(limit) => Failure::TooSlow { method, limit, stderr: None },
         NoResult::NotSent(failure) | NoResult::Lost(failure) | NoResult::Failed(failure) => failure,
     }
 }

@@ -33,7 +33,6 @@ fn check(schema: &Value, place: &str, depth: usize) -> Result<(), String> {
             ("required", Value::Array(names)) if names.iter().all(Value::is_string) => {}
             ("required", _) => return Err(format!("{place} is no list of names")),
             ("enum", Value::Array(_)) => {}
-            ("enum", _) => return Err(format!("{place} is no list")),
             ("properties" | "patternProperties" | "$defs" | "definitions", Value::Object(schemas)) => {
                 for (name, schema) in schemas {
                     check(schema, &format!("{place}/{name}"), depth + 1)?;
@@ -45,7 +44,7 @@ fn check(schema: &Value, place: &str, depth: usize) -> Result<(), String> {
             ("anyOf" | "oneOf" | "allOf" | "prefixItems" | "items", Value::Array(schemas)) => {
                 schemas.iter().try_for_each(|schema| check(schema, &place, depth + 1))?;
             }
-            ("anyOf" | "oneOf" | "allOf" | "prefixItems", _) => return Err(format!("{place} is no list")),
+            ("enum" | "anyOf" | "oneOf" | "allOf" | "prefixItems", _) => return Err(format!("{place} is no list")),
             ("items" | "additionalProperties" | "not", schema) => check(schema, &place, depth + 1)?,
             _ => {}
         }

@@ -1,7 +1,6 @@
 //! One server: what is known of it, and how it is used whatever becomes of its connection.
 
 use std::fmt;
-use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rmcp::model::{
@@ -18,7 +17,7 @@ use crate::lists::{Lists, Part, shown};
 use crate::request::{Limits, NoResult, Progress, request};
 use crate::secrets::Secrets;
 use crate::transport::http;
-use crate::{CallError, Failure, Folders, Options, ServerSpec, ServerStatus, State};
+use crate::{CallError, Failure, Folders, LeftOut, Options, ServerSpec, ServerStatus, State};
 
 /// What the servers of a session share.
 pub(crate) struct Context {
@@ -104,7 +103,7 @@ impl Server {
             server: self.label.clone(),
             transport: self.spec.transport.kind(),
             state: view.state.clone(),
-            left_out: view.lists.left_out.concat(),
+            left_out: view.lists.left_out.iter().flatten().map(|it| self.hide_in(it)).collect(),
         }
     }
 
@@ -177,24 +176,22 @@ impl Server {
     }
 
     /// Sends a request over the current connection, and once more over the next if the server did not get it.
-    fn request(
+    async fn request(
         &self,
         message: ClientRequest,
         mut on_progress: impl FnMut(Progress) + Send,
-    ) -> impl Future<Output = Result<ServerResult, CallError>> + Send {
-        async move {
-            let Options { call_limit, call_total_limit, .. } = self.context.options;
-            let limits = Limits { idle: call_limit, total: call_total_limit };
-            let link = self.link(None).await.map_err(|failure| self.not_connected(failure))?;
-            let result = match request(&link, message.clone(), limits, &mut on_progress).await {
-                Err(NoResult::NotSent(_)) => {
-                    let link = self.link(Some(&link)).await.map_err(|failure| self.not_connected(failure))?;
-                    request(&link, message, limits, &mut on_progress).await
-                }
-                result => result,
-            };
-            result.map_err(|error| self.call_error(error))
-        }
+    ) -> Result<ServerResult, CallError> {
+        let Options { call_limit, call_total_limit, .. } = self.context.options;
+        let limits = Limits { idle: call_limit, total: call_total_limit };
+        let link = self.link(None).await.map_err(|failure| self.not_connected(failure))?;
+        let result = match request(&link, message.clone(), limits, &mut on_progress).await {
+            Err(NoResult::NotSent(_)) => {
+                let link = self.link(Some(&link)).await.map_err(|failure| self.not_connected(failure))?;
+                request(&link, message, limits, &mut on_progress).await
+            }
+            result => result,
+        };
+        result.map_err(|error| self.call_error(error))
     }
 
     /// Takes note of an open connection.
@@ -222,18 +219,24 @@ impl Server {
 
     /// Takes note that the server is connected to again.
     pub(crate) fn set_reconnecting(&self, reason: Failure) {
+        let reason = self.hide(reason);
         self.view().state = State::Reconnecting { reason };
         self.stand(Standing::Trying);
     }
 
     /// Takes note that the server can't be used.
     pub(crate) fn set_failed(&self, reason: Failure) {
+        let reason = self.hide(reason);
         self.view().state = State::Failed { reason: reason.clone() };
         self.stand(Standing::Down(reason));
     }
 
+    fn hide_in(&self, LeftOut { what, why }: &LeftOut) -> LeftOut {
+        LeftOut { what: self.secrets.hide(what), why: self.secrets.hide(why) }
+    }
+
     /// A failure without the server's secrets.
-    pub(crate) fn hide(&self, failure: Failure) -> Failure {
+    fn hide(&self, failure: Failure) -> Failure {
         let hide = |text: String| self.secrets.hide(&text);
         match failure {
             Failure::Status { status, text } => Failure::Status { status, text: hide(text) },

@@ -24,7 +24,7 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(3);
 /// The MCP servers of one session. Dropping it ends them at once; [`Servers::close`] lets them end by themselves.
 #[derive(Debug)]
 pub struct Servers {
-    servers: Vec<Arc<Server>>,
+    all: Vec<Arc<Server>>,
     changes: watch::Receiver<u64>,
     closing: watch::Sender<bool>,
     supervisors: Mutex<Vec<JoinHandle<()>>>,
@@ -80,22 +80,22 @@ impl Servers {
         let (change, changes) = watch::channel(0);
         let context = Arc::new(Context::new(folders.into(), options, change));
         let labels = labels(specs.iter().map(|spec| spec.name.as_str()));
-        let servers: Vec<_> = labels
+        let all: Vec<_> = labels
             .into_iter()
             .zip(specs)
             .map(|(label, spec)| Arc::new(Server::new(label, spec, Arc::clone(&context))))
             .collect();
         let (closing, is_closing) = watch::channel(false);
         let supervisors =
-            servers.iter().map(|server| tokio::spawn(supervise(Arc::clone(server), is_closing.clone()))).collect();
-        let this = Self { servers, changes, closing, supervisors: Mutex::new(supervisors) };
-        join_all(this.servers.iter().map(|server| server.settled())).await;
+            all.iter().map(|server| tokio::spawn(supervise(Arc::clone(server), is_closing.clone()))).collect();
+        let this = Self { all, changes, closing, supervisors: Mutex::new(supervisors) };
+        join_all(this.all.iter().map(|server| server.settled())).await;
         this
     }
 
     /// How each server is, in the order in which they were given.
     pub fn status(&self) -> Vec<ServerStatus> {
-        self.servers.iter().map(|server| server.status()).collect()
+        self.all.iter().map(|server| server.status()).collect()
     }
 
     /// Wakes whenever a server's state, its tools, its resources or its prompts have changed.
@@ -173,7 +173,7 @@ impl Servers {
     }
 
     fn server(&self, label: &str) -> Result<&Arc<Server>, CallError> {
-        let found = self.servers.iter().find(|server| server.label() == label);
+        let found = self.all.iter().find(|server| server.label() == label);
         found.ok_or_else(|| CallError::UnknownServer { server: label.to_owned() })
     }
 
@@ -182,13 +182,13 @@ impl Servers {
             let label = server.label().to_owned();
             items(server).into_iter().map(move |item| Listed { server: label.clone(), item })
         };
-        self.servers.iter().flat_map(with_server).collect()
+        self.all.iter().flat_map(with_server).collect()
     }
 
     /// Each tool with its server. Names follow from the order of servers and tools alone.
     fn named_tools(&self) -> Vec<(&Arc<Server>, Tool)> {
         let tools: Vec<(&Arc<Server>, model::Tool)> = self
-            .servers
+            .all
             .iter()
             .flat_map(|server| server.lists().tools.into_iter().map(move |tool| (server, tool)))
             .collect();

@@ -44,12 +44,12 @@ pub(crate) async fn supervise(server: Arc<Server>, mut closing: watch::Receiver<
                         return;
                     }
                 };
-                tracing::debug!(server = server.label(), %failure, "an MCP server was lost");
+                tracing::debug!(server = server.label(), "an MCP server was lost");
                 pauses.lost(since.elapsed());
                 failure
             }
             Err(failure) => {
-                tracing::debug!(server = server.label(), %failure, "an MCP server can't be used");
+                tracing::debug!(server = server.label(), "an MCP server can't be used");
                 failure
             }
         };
@@ -87,13 +87,14 @@ async fn attend(server: &Server, running: &mut Running) -> Failure {
             seen = now;
             for (_, kind) in kinds.into_iter().filter(|(is_changed, _)| *is_changed) {
                 let deadline = Instant::now() + server.context().options.start_limit;
-                match Part::read(&link, kind, deadline).await {
-                    Ok(part) => server.set_part(part),
-                    Err(failure) => tracing::debug!(server = server.label(), %failure, "a list stays as it was"),
+                if let Ok(part) = Part::read(&link, kind, deadline).await {
+                    server.set_part(part);
+                } else {
+                    tracing::debug!(server = server.label(), "a list stays as it was");
                 }
             }
             if changed.changed().await.is_err() {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         }
     };

@@ -11,7 +11,7 @@ use futures::stream::BoxStream;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
-use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::{
@@ -21,10 +21,10 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::Sse;
 
 use super::body;
-use crate::Failure;
 use crate::link::Notice;
 use crate::secrets::Secrets;
 use crate::spec::shown_url;
+use crate::{Failure, Options};
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -47,6 +47,8 @@ type Headers = HashMap<HeaderName, HeaderValue>;
 pub(crate) struct Target {
     pub(crate) url: Url,
     pub(crate) limit: usize,
+    /// So long the handshake may take.
+    start_limit: Duration,
     client: Client,
     headers: Headers,
     secrets: Secrets,
@@ -81,7 +83,7 @@ impl Target {
         url: &str,
         headers: &[(String, String)],
         secrets: &Secrets,
-        limit: usize,
+        options: &Options,
     ) -> Result<Self, Failure> {
         let invalid = |problem: String| Failure::Invalid { problem };
         let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
@@ -97,7 +99,8 @@ impl Target {
                 checked.insert(header, value);
             }
         }
-        Ok(Self { url, limit, client, headers: checked, secrets: secrets.clone() })
+        let Options { message_limit: limit, start_limit, .. } = *options;
+        Ok(Self { url, limit, start_limit, client, headers: checked, secrets: secrets.clone() })
     }
 
     /// A request that carries the headers of the server.
@@ -183,7 +186,11 @@ impl HttpClient {
         let body = serde_json::to_vec(&message)
             .map_err(|error| Failure::Protocol { problem: format!("a message can't be written: {error}") })?;
         let request = self.request(Method::POST, headers, session.as_deref());
-        let request = request.header(ACCEPT, format!("{JSON}, {EVENTS}")).header(CONTENT_TYPE, JSON).body(body);
+        let mut request = request.header(ACCEPT, format!("{JSON}, {EVENTS}")).header(CONTENT_TYPE, JSON).body(body);
+        if is_handshake(&message) {
+            // rmcp waits for these two without end, also when nobody waits for it any more.
+            request = request.timeout(self.target.start_limit);
+        }
         let response = request.send().await.map_err(|error| self.target.broken(&error))?;
         let id = request_id(&message);
         if !response.status().is_success() {
@@ -199,13 +206,11 @@ impl HttpClient {
         // What is no request needs no answer, whatever comes.
         let Some(id) = id else { return Ok(StreamableHttpPostResponse::Accepted) };
         let body = body::whole(response, self.target.limit).await?;
-        match serde_json::from_slice(&body) {
-            Ok(answer) => Ok(StreamableHttpPostResponse::Json(with_id(answer, id), session)),
-            Err(_) => {
-                let text = self.target.secrets.hide(&body::shown(&body));
-                Err(Failure::Protocol { problem: format!("what it answers is no message: {text}") })
-            }
-        }
+        let answer = serde_json::from_slice(&body).map_err(|_| {
+            let text = self.target.secrets.hide(&body::shown(&body));
+            Failure::Protocol { problem: format!("what it answers is no message: {text}") }
+        })?;
+        Ok(StreamableHttpPostResponse::Json(with_id(answer, id), session))
     }
 
     /// A refusal that is the answer to the request, or else the failure it is.
@@ -277,6 +282,16 @@ fn redirect(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     let stays = attempt.previous().first().is_some_and(|first| first.origin() == attempt.url().origin());
     let keeps = matches!(attempt.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
     if stays && keeps && attempt.previous().len() <= MOST_REDIRECTS { attempt.follow() } else { attempt.stop() }
+}
+
+fn is_handshake(message: &ClientJsonRpcMessage) -> bool {
+    match message {
+        ClientJsonRpcMessage::Request(request) => matches!(request.request, ClientRequest::InitializeRequest(_)),
+        ClientJsonRpcMessage::Notification(notification) => {
+            matches!(notification.notification, ClientNotification::InitializedNotification(_))
+        }
+        ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_) => false,
+    }
 }
 
 fn request_id(message: &ClientJsonRpcMessage) -> Option<RequestId> {

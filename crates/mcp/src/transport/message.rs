@@ -50,13 +50,11 @@ impl Messages {
                 self.answered(&message);
                 queue.push_back(message);
             }
-            Err(_) => match id.filter(|_| is_answer) {
-                Some(id) => {
-                    self.open().remove(&id);
-                    queue.push_back(error(id, "its answer is not understood".to_owned()));
-                }
-                None => tracing::debug!("an MCP server wrote what is not understood"),
-            },
+            Err(_) if is_answer && id.is_some() => queue.extend(id.map(|id| {
+                self.open().remove(&id);
+                error(id, "its answer is not understood".to_owned())
+            })),
+            Err(_) => tracing::debug!("an MCP server wrote what is not understood"),
         }
     }
 

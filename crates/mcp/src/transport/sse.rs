@@ -55,6 +55,15 @@ impl LegacySse {
     }
 }
 
+impl LegacySse {
+    /// Takes note that the stream has ended, and why.
+    fn ended(&self, failure: Option<&Failure>) -> Option<ServerJsonRpcMessage> {
+        let broken = || Failure::Disconnected { problem: "its stream of events broke off".to_owned() };
+        self.notice.send_replace(Some(failure.cloned().unwrap_or_else(broken)));
+        None
+    }
+}
+
 impl Transport<RoleClient> for LegacySse {
     type Error = Failure;
 
@@ -79,15 +88,8 @@ impl Transport<RoleClient> for LegacySse {
                 Some(Ok(Sse { event, data: Some(data), .. })) if matches!(event.as_deref(), None | Some("message")) => {
                     self.messages.read(data.as_bytes(), &mut self.queue);
                 }
-                Some(Err(SseError::Body(_))) | None => {
-                    let problem = "its stream of events broke off".to_owned();
-                    self.notice.send_if_modified(|notice| {
-                        let is_news = notice.is_none();
-                        notice.get_or_insert(Failure::Disconnected { problem });
-                        is_news
-                    });
-                    return None;
-                }
+                Some(Err(SseError::Body(error))) => return self.ended(error.downcast_ref::<Failure>()),
+                None => return self.ended(None),
                 Some(_) => {}
             }
         }

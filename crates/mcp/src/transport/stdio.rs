@@ -48,7 +48,7 @@ impl Stdin {
 impl Stdio {
     pub(crate) fn new(stdin: ChildStdin, stdout: ChildStdout, limit: usize) -> (Self, Stdin) {
         let stdin = Stdin(Arc::new(Mutex::new(Some(stdin))));
-        let stdio = Self {
+        let pipes = Self {
             stdin: stdin.clone(),
             stdout,
             chunk: vec![0; CHUNK].into_boxed_slice(),
@@ -57,7 +57,7 @@ impl Stdio {
             messages: Messages::default(),
             queue: VecDeque::new(),
         };
-        (stdio, stdin)
+        (pipes, stdin)
     }
 
     fn read_lines(&mut self) {

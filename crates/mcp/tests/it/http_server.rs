@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use serde_json::Value;
 
@@ -15,6 +15,7 @@ use crate::script::Script;
 pub(crate) struct HttpServer {
     address: SocketAddr,
     shared: Arc<Shared>,
+    listener: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
@@ -41,6 +42,7 @@ struct Inner {
     outbox: Vec<Value>,
     sessions: HashSet<String>,
     n_sessions: usize,
+    n_streams: usize,
     connections: Vec<TcpStream>,
     is_stopped: bool,
 }
@@ -69,7 +71,7 @@ impl HttpServer {
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared { faults, ..Shared::default() });
         let serving = Arc::clone(&shared);
-        thread::spawn(move || {
+        let listener = thread::spawn(move || {
             for connection in listener.incoming() {
                 let connection = connection.unwrap();
                 let mut inner = serving.inner.lock().unwrap();
@@ -81,7 +83,7 @@ impl HttpServer {
                 thread::spawn(move || serving.serve(connection));
             }
         });
-        Self { address, shared }
+        Self { address, shared, listener: Some(listener) }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -113,6 +115,7 @@ impl Drop for HttpServer {
         self.shared.changed.notify_all();
         // Wakes the listener, which then ends.
         drop(TcpStream::connect(self.address));
+        self.listener.take().unwrap().join().unwrap();
     }
 }
 
@@ -171,7 +174,11 @@ impl Shared {
         write!(writer, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")?;
         write!(writer, ": hello\n\nevent: endpoint\ndata: {}\n\n", self.faults.endpoint.unwrap_or("/messages"))?;
         let mut inner = self.inner.lock().unwrap();
-        while !inner.is_stopped {
+        inner.n_streams += 1;
+        let number = inner.n_streams;
+        self.changed.notify_all();
+        // A client that comes again has left its former stream.
+        while !inner.is_stopped && inner.n_streams == number {
             for message in inner.outbox.extract_if(.., |message| message.is_object()) {
                 write!(writer, "event: message\ndata: {message}\n\n")?;
             }

@@ -1,6 +1,6 @@
 //! A session's servers, as a session uses them: scripted ones with each fault, and real ones.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at what it did not expect")]
 
 mod http_server;
 #[path = "../scripted/script.rs"]

@@ -1,10 +1,10 @@
 //! Servers on the network: streamable HTTP and legacy SSE, and what can be wrong with them.
 
-use rejoin_mcp::{CallError, Failure, ServerSpec};
+use rejoin_mcp::{CallError, Failure, Options, ServerSpec};
 use serde_json::json;
 
 use crate::http_server::{Faults, HttpServer};
-use crate::session::{SECRET, Session, hasty, http, sse};
+use crate::session::{SECRET, Session, hasty, http, is_connected, sse};
 use crate::test_calls::cancelled_after_progress;
 
 fn both(server: &HttpServer, headers: &[(&str, &str)]) -> [ServerSpec; 2] {
@@ -44,10 +44,9 @@ async fn dropping_a_call_tells_the_server_over_sse() {
 
 #[tokio::test]
 async fn lists_that_change_are_read_again_over_http_and_sse() {
-    for spec in both(&HttpServer::start(Faults::default()), &[]) {
+    for is_sse in [false, true] {
         let server = HttpServer::start(Faults::default());
-        let spec = if spec.transport.kind() == "http" { &both(&server, &[])[0] } else { &both(&server, &[])[1] };
-        let session = Session::start(vec![spec.clone()]).await;
+        let session = Session::start(vec![both(&server, &[])[usize::from(is_sse)].clone()]).await;
 
         session.call("s__grow", json!({})).await.unwrap();
 
@@ -108,6 +107,33 @@ async fn a_server_that_is_not_there_is_named_without_what_is_secret_in_its_addre
 }
 
 #[tokio::test]
+async fn a_server_that_never_answers_is_named() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", silent.local_addr().unwrap());
+
+    let session = Session::with(vec![http("h", &url, &[]), sse("s", &url, &[])], hasty()).await;
+
+    for server in ["h", "s"] {
+        let failure = session.failure(server);
+        assert_eq!(failure, "it did not answer `initialize` within 3 s, so it is not used");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_over_http_that_is_too_long_is_an_error() {
+    let server = HttpServer::start(Faults::default());
+    let options = Options { message_limit: 1 << 16, ..Options::default() };
+    for spec in both(&server, &[]) {
+        let session = Session::with(vec![spec], options.clone()).await;
+
+        let huge = session.call("s__huge", json!({})).await;
+
+        assert!(matches!(huge, Err(CallError::Lost { .. })), "{huge:?}");
+        assert_eq!(session.echo("s").await.unwrap(), "echo: marble");
+    }
+}
+
+#[tokio::test]
 async fn what_can_not_be_sent_is_named() {
     let check = async |url: &str, header: (&str, &str), expected: &str| {
         let session = Session::start(vec![http("s", url, &[header])]).await;
@@ -149,6 +175,8 @@ async fn a_server_that_was_started_again_is_used_again() {
 
         let server = server.restart();
 
+        // A stream that broke off is seen at once; that nothing is left of a session over HTTP, only by the next call.
+        session.until(|session| !is_sse || !is_connected(&session.state("s"))).await;
         assert_eq!(session.echo("s").await.unwrap(), "echo: marble");
         drop(server);
     }

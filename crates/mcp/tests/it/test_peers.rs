@@ -41,13 +41,19 @@ async fn the_server_for_files_works_in_the_sessions_folder() {
     let [node, script] = peers.command("filesystem");
     // It is given no folder: those it may use are the session's.
     let session = Session::start(vec![stdio("files", &node, &[&script], &[])]).await;
-    let file = session.folder.path().canonicalize().unwrap().join("note.txt");
+    let folder = session.folder.path().canonicalize().unwrap();
+    let file = folder.join("note.txt");
+    // It asks for them once it is connected, and refuses everything until it has the answer.
+    while !session.call("files__list_allowed_directories", json!({})).await.unwrap().contains(folder.to_str().unwrap())
+    {
+    }
 
-    let Value::Object(note) = json!({ "path": file, "content": "a note" }) else { unreachable!() };
-    session.servers.call("files__write_file", note, drop).await.unwrap();
+    let Value::Object(text_file) = json!({ "path": file, "content": "a note" }) else { unreachable!() };
+    let written = session.servers.call("files__write_file", text_file, drop).await.unwrap();
     let Value::Object(read) = json!({ "path": file }) else { unreachable!() };
     let read = session.servers.call("files__read_text_file", read, drop).await.unwrap();
 
+    assert_ne!(written.is_error, Some(true), "{written:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "a note");
     assert_eq!(text(&read), "a note");
     let tools = session.servers.tools();

@@ -23,7 +23,7 @@ async fn one_that_hangs_is_ended_and_named() {
 
     let session = Session::with(specs, hasty()).await;
 
-    assert!(session.failure("hanging").starts_with("it did not answer `initialize` within 3 s, so it was ended"));
+    assert!(session.failure("hanging").starts_with("it did not answer `initialize` within 3 s, so it is not used"));
     assert_eq!(session.echo("good").await.unwrap(), "echo: marble");
     ended(reader).await;
 }
@@ -56,7 +56,7 @@ async fn what_is_no_message_before_and_between_its_lines_does_not_matter() {
 async fn one_that_never_lists_its_tools_is_named() {
     let session = Session::with(vec![scripted("silent", "silent-tools"), scripted("good", "")], hasty()).await;
 
-    assert!(session.failure("silent").starts_with("it did not answer `tools/list` within 3 s, so it was ended"));
+    assert!(session.failure("silent").starts_with("it did not answer `tools/list` within 3 s, so it is not used"));
     assert!(is_connected(&session.state("good")));
 }
 

@@ -4,19 +4,18 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is how the server speaks")]
 
 use std::io::{BufRead, stdin};
-use std::process::{Command, exit};
+use std::process::{Command, ExitCode};
 
 use serde_json::Value;
 
 mod script;
 
-#[expect(clippy::exit, reason = "a fault is to exit")]
-fn main() {
+fn main() -> ExitCode {
     let fault = std::env::args().nth(1).unwrap_or_default();
     match fault.as_str() {
         "exit" => {
             eprintln!("scripted: the licence {} has expired", std::env::var("KEY").unwrap());
-            exit(3)
+            return ExitCode::from(3);
         }
         "garbage" => println!("Starting…\n{{{{{{ not json\n42\n[]\n\u{1b}[32mready\u{1b}[0m\n"),
         _ => {}
@@ -31,9 +30,14 @@ fn main() {
             }
             println!("{answer}");
         }
+        if script.is_dead {
+            eprintln!("scripted: out of memory");
+            return ExitCode::from(9);
+        }
     }
     if fault == "stubborn" {
         // It has started something, and neither ends with its input.
         Command::new("sleep").arg("1000").spawn().unwrap().wait().unwrap();
     }
+    ExitCode::SUCCESS
 }
