@@ -6,7 +6,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Mutex;
 
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::LogLevel;
 use crate::error::Error;
@@ -23,9 +25,14 @@ pub(crate) fn start(settings: &LogSettings) -> Result<(), Error> {
         LogLevel::Trace => LevelFilter::TRACE,
     };
     let log = tracing_subscriber::fmt().with_max_level(level);
+    // rmcp logs whole messages of MCP servers, and a server may say its secrets.
+    let targets = Targets::new().with_default(level).with_target("rmcp", level.min(LevelFilter::WARN));
     match &settings.file {
-        Some(path) => log.with_ansi(false).with_writer(Mutex::new(open(path)?)).init(),
-        None => log.with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr).init(),
+        Some(path) => log.with_ansi(false).with_writer(Mutex::new(open(path)?)).finish().with(targets).init(),
+        None => {
+            let is_terminal = std::io::stderr().is_terminal();
+            log.with_ansi(is_terminal).with_writer(std::io::stderr).finish().with(targets).init();
+        }
     }
     Ok(())
 }

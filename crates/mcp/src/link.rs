@@ -193,7 +193,7 @@ async fn connect(to: &Server, program: &mut Option<Program>) -> Result<Running, 
                 env: env.clone(),
                 cwd: Some(context.folders.cwd.clone()),
             };
-            let (process, stdin, stdout) = Process::start(&command).map_err(cannot_start)?;
+            let (process, stdin, stdout) = Process::start_unlogged(&command).map_err(cannot_start)?;
             let (transport, stdin) = Stdio::new(stdin, stdout, context.options.message_limit);
             let program = program.insert(Program { process, stdin, secrets: to.secrets().clone() });
             let served = tokio::select! {

@@ -62,10 +62,19 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts the program of `command`, and gives the pipes to it and from it.
+    /// Starts the program of `command`, and gives the pipes to it and from it. What it writes to stderr is logged too.
     ///
     /// Must be called inside a Tokio runtime, on which tasks then attend to the program.
     pub fn start(command: &Command) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
+        Self::launch(command, |id, line| tracing::debug!(id, "stderr: {line}"))
+    }
+
+    /// The same for a program that is given secrets, and may write them to stderr: nothing of that is logged.
+    pub fn start_unlogged(command: &Command) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
+        Self::launch(command, |_, _| {})
+    }
+
+    fn launch(command: &Command, log: Log) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
         let failed = |source| ProcessError::CannotStart { program: command.program.clone(), source };
         let exits = signal(SignalKind::child()).map_err(failed)?;
         let mut child = spawn(command)?;
@@ -88,7 +97,7 @@ impl Process {
             is_killed: Arc::default(),
             attended,
         };
-        let stderr = tokio::spawn(keep_tail(stderr, Arc::clone(&process.tail), process.id));
+        let stderr = tokio::spawn(keep_tail(stderr, Arc::clone(&process.tail), process.id, log));
         let attendant = Attendant {
             child,
             group: Arc::clone(&process.group),
@@ -163,6 +172,9 @@ impl Drop for Process {
         self.kill();
     }
 }
+
+/// What is done with a line of stderr, beside keeping it: the process's id and the line.
+type Log = fn(u32, &str);
 
 /// A group, and whether its number may be another's by now.
 #[derive(Debug)]
@@ -244,8 +256,8 @@ fn pipes(child: &mut Child) -> io::Result<(ChildStdin, ChildStdout, ChildStderr)
     Ok((ChildStdin::from_std(stdin)?, ChildStdout::from_std(stdout)?, ChildStderr::from_std(stderr)?))
 }
 
-async fn keep_tail(mut stderr: ChildStderr, tail: Arc<Mutex<Tail>>, id: u32) {
-    let show = |line: &str| tracing::debug!(id, "stderr: {line}");
+async fn keep_tail(mut stderr: ChildStderr, tail: Arc<Mutex<Tail>>, id: u32, log: Log) {
+    let show = |line: &str| log(id, line);
     let mut bytes = [0; 4096];
     while let Ok(n_bytes @ 1..) = stderr.read(&mut bytes).await {
         lock(&tail).feed(&bytes[..n_bytes], show);

@@ -12,4 +12,5 @@ mod test_http;
 mod test_lists;
 mod test_lost;
 mod test_peers;
+mod test_secrets;
 mod test_start;
