@@ -27,12 +27,11 @@ pub(crate) fn start(settings: &LogSettings) -> Result<(), Error> {
     let log = tracing_subscriber::fmt().with_max_level(level);
     // rmcp logs whole messages of MCP servers, and a server may say its secrets.
     let targets = Targets::new().with_default(level).with_target("rmcp", level.min(LevelFilter::WARN));
-    match &settings.file {
-        Some(path) => log.with_ansi(false).with_writer(Mutex::new(open(path)?)).finish().with(targets).init(),
-        None => {
-            let is_terminal = std::io::stderr().is_terminal();
-            log.with_ansi(is_terminal).with_writer(std::io::stderr).finish().with(targets).init();
-        }
+    if let Some(path) = &settings.file {
+        log.with_ansi(false).with_writer(Mutex::new(open(path)?)).finish().with(targets).init();
+    } else {
+        let is_terminal = std::io::stderr().is_terminal();
+        log.with_ansi(is_terminal).with_writer(std::io::stderr).finish().with(targets).init();
     }
     Ok(())
 }

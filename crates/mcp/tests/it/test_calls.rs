@@ -31,6 +31,18 @@ pub(crate) async fn cancelled_after_progress(session: &Session) {
 }
 
 #[tokio::test]
+async fn calls_can_be_made_in_tasks_of_their_own() {
+    let session = std::sync::Arc::new(Session::start(vec![scripted("s", "")]).await);
+    let calls = std::array::from_fn::<_, 20, _>(|_| {
+        let session = std::sync::Arc::clone(&session);
+        tokio::spawn(async move { session.echo("s").await })
+    });
+    for call in calls {
+        assert_eq!(call.await.unwrap().unwrap(), "echo: marble");
+    }
+}
+
+#[tokio::test]
 async fn a_call_that_takes_too_long_ends_and_the_server_is_told() {
     let options = Options { call_limit: Duration::from_millis(100), ..Options::default() };
     let session = Session::with(vec![scripted("s", "")], options).await;

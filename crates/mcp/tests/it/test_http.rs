@@ -120,6 +120,22 @@ async fn a_server_that_never_answers_is_named() {
 }
 
 #[tokio::test]
+async fn a_server_without_tls_is_named_if_it_should_have_it() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/mcp", listener.local_addr().unwrap());
+    let answer = std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        std::io::Write::write_all(&mut connection, b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+    });
+
+    let session = Session::start(vec![http("s", &url, &[])]).await;
+
+    answer.join().unwrap();
+    let failure = session.failure("s");
+    assert!(failure.starts_with(&format!("{url} can't be reached: ")), "{failure}");
+}
+
+#[tokio::test]
 async fn an_answer_over_http_that_is_too_long_is_an_error() {
     let server = HttpServer::start(Faults::default());
     let options = Options { message_limit: 1 << 16, ..Options::default() };

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
-use rejoin_mcp::{ServerSpec, State};
+use rejoin_mcp::{Options, ServerSpec, State};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -33,6 +34,18 @@ async fn the_reference_server_works_over_sse() {
     let (_server, port) = peers.serve_everything("sse").await;
 
     check_everything(sse("e", &format!("http://127.0.0.1:{port}/sse"), &[])).await;
+}
+
+#[tokio::test]
+async fn progress_restarts_the_limit_of_a_call() {
+    let Some(peers) = Peers::find() else { return };
+    let [node, script] = peers.command("everything");
+    let options = Options { call_limit: Duration::from_secs(2), ..Options::default() };
+    let session = Session::with(vec![stdio("e", &node, &[&script, "stdio"], &[])], options).await;
+
+    let long = session.call("e__trigger-long-running-operation", json!({ "duration": 3, "steps": 6 })).await;
+
+    assert!(long.unwrap().starts_with("Long running operation completed"));
 }
 
 #[tokio::test]
