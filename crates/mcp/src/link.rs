@@ -40,7 +40,7 @@ pub(crate) struct Link {
     pub(crate) peer: Peer<RoleClient>,
     pub(crate) routes: Arc<Routes>,
     lost: watch::Sender<Option<Failure>>,
-    /// Where the transport and the requests put what ends the connection.
+    /// Where the transport and the calls put what ends the connection.
     notice: Notice,
     /// So long the reason is waited for once the connection has ended.
     for_reason: Duration,
@@ -57,7 +57,7 @@ pub(crate) struct Running {
     /// Resolves when the connection has ended.
     ended: BoxFuture<'static, ()>,
     token: Option<RunningServiceCancellationToken>,
-    /// What the transport and the requests find out about its end.
+    /// What the transport and the calls find out about its end.
     noticed: watch::Receiver<Option<Failure>>,
     program: Option<Program>,
 }
@@ -76,7 +76,7 @@ impl Link {
         reason.unwrap_or(Failure::Disconnected { problem: String::new() })
     }
 
-    /// Ends the connection, as a request found that it can't be used any more.
+    /// Ends the connection, as a call found that it can't be used any more.
     pub(crate) fn give_up(&self, failure: &Failure) {
         self.notice.send_replace(Some(failure.clone()));
     }
@@ -109,6 +109,7 @@ impl Running {
         let link = Arc::clone(&running.link);
         let read = Lists::read(&link, info.as_deref(), deadline);
         let lists = tokio::select! {
+            biased;
             lists = read => lists,
             failure = running.end() => Err(failure),
         };
@@ -232,7 +233,7 @@ enum StartError {
 impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
         match error {
-            StartError::Ended => Self::Disconnected { problem: "before it answered `initialize`".to_owned() },
+            StartError::Ended => Self::Disconnected { problem: "nothing came in answer to `initialize`".to_owned() },
             StartError::Failed(failure) => failure,
         }
     }

@@ -161,7 +161,10 @@ fn list_failure(method: &'static str, error: NoResult) -> Failure {
     match error {
         NoResult::Refused(error) => Failure::Refused { method, message: error.message.into_owned() },
         NoResult::TooSlow(limit) => Failure::TooSlow { method, limit, stderr: None },
-        NoResult::NotSent(failure) | NoResult::Lost(failure) | NoResult::Failed(failure) => failure,
+        NoResult::NotSent(failure)
+        | NoResult::Lost(failure)
+        | NoResult::Broken(failure)
+        | NoResult::Failed(failure) => failure,
     }
 }
 

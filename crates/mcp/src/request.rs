@@ -42,6 +42,8 @@ pub(crate) enum NoResult {
     NotSent(Failure),
     /// The connection ended meanwhile.
     Lost(Failure),
+    /// The transport broke while it was sent.
+    Broken(Failure),
     /// It took too long.
     TooSlow(Duration),
     /// The server answered with an error.
@@ -110,18 +112,12 @@ async fn no_result(link: &Link, error: ServiceError) -> NoResult {
         ServiceError::TransportSend(error) => match failure_in(error.error.as_ref()) {
             // Nothing was listening, or the server does not know our session: some say 404, some 400.
             Some(failure @ (Failure::Unreachable { .. } | Failure::Status { status: 400 | 404, .. })) => {
-                link.give_up(&failure);
                 NoResult::NotSent(failure)
             }
-            Some(failure @ (Failure::Status { .. } | Failure::Protocol { .. })) => NoResult::Failed(failure),
-            Some(failure @ Failure::Unauthorized { .. }) => {
-                link.give_up(&failure);
+            Some(failure @ (Failure::Status { .. } | Failure::Protocol { .. } | Failure::Unauthorized { .. })) => {
                 NoResult::Failed(failure)
             }
-            Some(failure) => {
-                link.give_up(&failure);
-                NoResult::Lost(link.reason(failure).await)
-            }
+            Some(failure) => NoResult::Broken(failure),
             None => NoResult::Lost(link.reason(broken).await),
         },
         _ => NoResult::Lost(link.reason(broken).await),

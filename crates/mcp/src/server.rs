@@ -184,10 +184,10 @@ impl Server {
         let Options { call_limit, call_total_limit, .. } = self.context.options;
         let limits = Limits { idle: call_limit, total: call_total_limit };
         let link = self.link(None).await.map_err(|failure| self.not_connected(failure))?;
-        let result = match request(&link, message.clone(), limits, &mut on_progress).await {
+        let result = match once(&link, message.clone(), limits, &mut on_progress).await {
             Err(NoResult::NotSent(_)) => {
                 let link = self.link(Some(&link)).await.map_err(|failure| self.not_connected(failure))?;
-                request(&link, message, limits, &mut on_progress).await
+                once(&link, message, limits, &mut on_progress).await
             }
             result => result,
         };
@@ -268,7 +268,9 @@ impl Server {
         let server = self.label.clone();
         match error {
             NoResult::NotSent(reason) => CallError::NotConnected { server, reason: self.hide(reason) },
-            NoResult::Lost(reason) | NoResult::Failed(reason) => CallError::Lost { server, reason: self.hide(reason) },
+            NoResult::Lost(reason) | NoResult::Broken(reason) | NoResult::Failed(reason) => {
+                CallError::Lost { server, reason: self.hide(reason) }
+            }
             NoResult::TooSlow(limit) => CallError::TooSlow { server, limit },
             NoResult::Refused(error) => {
                 CallError::Refused { server, code: error.code.0, message: self.secrets.hide(&error.message) }
@@ -295,6 +297,28 @@ impl View {
             *n_resources = self.lists.resources.len() + self.lists.templates.len();
             *n_prompts = self.lists.prompts.len();
         }
+    }
+}
+
+/// Sends a request, and gives the connection up if it proves to be of no more use.
+async fn once(
+    link: &Link,
+    message: ClientRequest,
+    limits: Limits,
+    on_progress: impl FnMut(Progress) + Send,
+) -> Result<ServerResult, NoResult> {
+    let result = request(link, message, limits, on_progress).await;
+    match result {
+        Err(NoResult::NotSent(ref failure) | NoResult::Failed(ref failure @ Failure::Unauthorized { .. })) => {
+            link.give_up(failure);
+            result
+        }
+        Err(NoResult::Broken(failure)) => {
+            link.give_up(&failure);
+            // How a process exited says more than that it did not take a message.
+            Err(NoResult::Lost(link.reason(failure).await))
+        }
+        result => result,
     }
 }
 
