@@ -205,11 +205,12 @@ impl Runner {
                 Ok(page) => page,
                 Err(error) => return Ok(Err(error)),
             };
-            let mut lines = String::with_capacity(page.len() + page.len() / 8);
+            let mut lines = String::with_capacity(PIECE + PIECE / 8);
             for params in page.lines().filter_map(|line| shown(line, self.shows)) {
                 lines.push_str(&update_line(session.as_str(), &params));
                 if lines.len() >= PIECE {
-                    self.connection.send_lines(std::mem::take(&mut lines)).await?;
+                    let next = String::with_capacity(PIECE + PIECE / 8);
+                    self.connection.send_lines(std::mem::replace(&mut lines, next)).await?;
                 }
             }
             self.connection.send_lines(lines).await?;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use rejoin_transcript::UpdateKind;
-use rejoin_transcript::json::{Members, replace_member, write_string};
+use rejoin_transcript::json::{Members, push_string, replace_member};
 
 use crate::capabilities::Shows;
 use crate::choices::without_booleans;
@@ -40,8 +40,13 @@ pub(crate) fn shown(params: &str, shows: Shows) -> Option<Cow<'_, str>> {
 /// The line of a `session/update` of `session` with `params`, which lack the session id.
 pub(crate) fn update_line(session: &str, params: &str) -> String {
     let rest = params.trim_start().strip_prefix('{').unwrap_or(params);
-    let id = write_string(session);
-    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{{\"sessionId\":{id},{rest}}}\n")
+    let mut line = String::with_capacity(rest.len() + session.len() + 80);
+    line.push_str("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":");
+    push_string(&mut line, session);
+    line.push(',');
+    line.push_str(rest);
+    line.push_str("}\n");
+    line
 }
 
 #[cfg(test)]

@@ -197,7 +197,7 @@ impl Object {
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.0.push(if self.0.is_empty() { '{' } else { ',' });
-        self.0.push_str(&write_string(name));
+        push_string(&mut self.0, name);
         self.0.push(':');
         self.0.push_str(value);
         self
@@ -206,7 +206,9 @@ impl Object {
     /// The object with the member `name`, a string, behind the others.
     #[must_use]
     pub fn with_string(self, name: &str, text: &str) -> Self {
-        self.with(name, &write_string(text))
+        let mut object = self.with(name, "");
+        push_string(&mut object.0, text);
+        object
     }
 
     /// The object with all members of the object in `text` behind the others.
@@ -333,7 +335,20 @@ pub(crate) fn keep(part: &str) -> Json {
 
 /// `text` as a JSON string.
 pub fn write_string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let mut written = String::with_capacity(text.len() + 2);
+    push_string(&mut written, text);
+    written
+}
+
+/// Writes `text` as a JSON string behind `written`.
+pub fn push_string(written: &mut String, text: &str) {
+    if text.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+        written.push_str(&serde_json::Value::from(text).to_string());
+    } else {
+        written.push('"');
+        written.push_str(text);
+        written.push('"');
+    }
 }
 
 #[cfg(test)]

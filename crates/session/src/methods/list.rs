@@ -66,6 +66,9 @@ fn row(facts: &SessionFacts) -> String {
     }
     let theirs = facts.meta.iter().filter(|(key, _)| *key != "rejoin");
     let meta = theirs.fold(Object::default(), |meta, (key, value)| meta.with(key, value.as_str()));
-    let ours = json!({ "agent": facts.agent.name, "messages": facts.messages, "hasErrors": facts.has_errors });
-    row.with("_meta", &meta.with("rejoin", &ours.to_string()).finish()).finish()
+    let ours = Object::default()
+        .with_string("agent", &facts.agent.name)
+        .with("messages", &facts.messages.to_string())
+        .with("hasErrors", if facts.has_errors { "true" } else { "false" });
+    row.with("_meta", &meta.with("rejoin", &ours.finish()).finish()).finish()
 }

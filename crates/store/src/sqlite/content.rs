@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use rusqlite::params;
-use zstd::bulk::Compressor;
+use zstd::bulk::{Compressor, Decompressor};
+use zstd::zstd_safe::get_frame_content_size;
 
 use super::database::Db;
 use super::rows::{Log, StoredEntry};
@@ -15,9 +16,13 @@ use crate::cut::{Address, address, join};
 /// How hard to compress: the fastest, since this is done while someone waits.
 const LEVEL: i32 = 1;
 
+/// Nothing that is packed is longer: a message has at most a quarter of it.
+const LONGEST: usize = 256 * 1024 * 1024;
+
 thread_local! {
-    /// To set one up costs more than to compress a short text, so each thread keeps its own.
+    // To set one up costs more than a short text, so each thread keeps its own.
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
 /// Compresses `text`.
@@ -34,7 +39,20 @@ pub(super) fn pack(text: &str) -> Result<Vec<u8>, StoreError> {
 
 /// Reads what [`pack`] wrote; `None` if it is damaged.
 pub(super) fn unpack(packed: &[u8]) -> Option<String> {
-    String::from_utf8(zstd::stream::decode_all(packed).ok()?).ok()
+    let size = unpacked_len(packed)?;
+    let text = DECOMPRESSOR.with_borrow_mut(|decompressor| {
+        let decompressor = match decompressor {
+            Some(decompressor) => decompressor,
+            None => decompressor.insert(Decompressor::new().ok()?),
+        };
+        decompressor.decompress(packed, size).ok()
+    });
+    String::from_utf8(text?).ok()
+}
+
+/// How long the text is that [`pack`] made this of; `None` if it is damaged.
+pub(super) fn unpacked_len(packed: &[u8]) -> Option<usize> {
+    usize::try_from(get_frame_content_size(packed).ok()??).ok().filter(|len| *len <= LONGEST)
 }
 
 /// Keeps the content `packed` for `log`.

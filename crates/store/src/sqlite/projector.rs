@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use rejoin_transcript::{Entry, EntryNumber, Fold, Item, Replay, Replayed, Timestamp, View};
+use rejoin_transcript::{Entry, EntryNumber, Fold, Item, Replay, Replayed, States, Timestamp, View};
 use rusqlite::{Row, params};
 use tokio::sync::{mpsc, oneshot};
 
@@ -25,6 +25,12 @@ use crate::search::index_text;
 
 /// A stored piece of a replay grows to this many bytes.
 const PIECE_BYTES: usize = 256 * 1024;
+
+/// When this many of the newest pieces are together not bigger than [`PACKED_BYTES`], they become one.
+const JOINED_PIECES: usize = 16;
+
+/// What pieces that are joined may take on disk.
+const PACKED_BYTES: usize = 64 * 1024;
 
 enum Job {
     Project(Log),
@@ -281,16 +287,61 @@ fn write_segment(db: &Db<'_>, log: Log, sealed: &Sealed) -> Result<bool, StoreEr
     for (id, piece) in (next..).zip(&sealed.pieces) {
         let (first, last) = (sealed.after.next().get(), sealed.last.get());
         let Piece { states, holes, packed } = piece.clone();
-        let row = PieceRow { id, first, last, states, holes, packed, is_whole: true };
-        db.execute(
-            "INSERT INTO replay (id, first, last, states, holes, checksum, packed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            params![row.id, row.first, row.last, row.states, row.holes, row.checksum(), row.packed],
-        )?;
+        write_piece(db, &PieceRow { id, first, last, states, holes, packed, is_whole: true })?;
     }
+    join_small_pieces(db, log)?;
     forget_passages(db, log, sealed.after)?;
     sealed.passages.iter().try_for_each(|passage| add_passage(db, log, passage))?;
     db.execute("UPDATE log SET sealed = ?2 WHERE id = ?1", params![log.0, sealed.last.get()])?;
     Ok(true)
+}
+
+fn write_piece(db: &Db<'_>, row: &PieceRow) -> Result<(), StoreError> {
+    db.execute(
+        "INSERT INTO replay (id, first, last, states, holes, checksum, packed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![row.id, row.first, row.last, row.states, row.holes, row.checksum(), row.packed],
+    )?;
+    Ok(())
+}
+
+/// Makes one piece of the newest of `log` if they are many and small: few big ones are read faster than many small ones,
+/// and take less room.
+///
+/// The joined piece has the place of the first. Whoever has read some of them finds a gap behind, and folds the rest.
+fn join_small_pieces(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
+    let range = params![log.row(EntryNumber::START), log.last_row(), JOINED_PIECES];
+    let sql = "SELECT count(*), sum(octet_length(packed)) FROM
+               (SELECT packed FROM replay WHERE id > ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3)";
+    let sizes = db.query_one(sql, range, |row| Ok((row.get::<_, usize>(0)?, row.get::<_, Option<usize>>(1)?)))?;
+    if sizes.is_none_or(|(count, bytes)| count < JOINED_PIECES || bytes.unwrap_or_default() > PACKED_BYTES) {
+        return Ok(());
+    }
+    let sql = "SELECT id, first, last, states, holes, checksum, packed FROM replay
+               WHERE id > ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3";
+    let mut rows = db.query_all(sql, range, read::read_piece)?;
+    rows.reverse();
+    let Some(joined) = joined(&rows)? else { return Ok(()) };
+    db.execute("DELETE FROM replay WHERE id >= ?1 AND id <= ?2", params![joined.id, log.last_row()])?;
+    write_piece(db, &joined)
+}
+
+/// The one piece that says what `rows` say; nothing if some can't be joined, or they are too big.
+fn joined(rows: &[PieceRow]) -> Result<Option<PieceRow>, StoreError> {
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(None) };
+    let (mut lines, mut all) = (String::new(), States::default());
+    for row in rows {
+        let states = row.states.as_deref().and_then(|states| serde_json::from_str(states).ok());
+        let text = content::unpacked_len(&row.packed).filter(|len| lines.len() + len <= PIECE_BYTES);
+        let text = text.and_then(|_| content::unpack(&row.packed));
+        // A segment of several pieces, and one whose content is kept elsewhere, is big anyway.
+        let (Some(states), Some(text), None, true) = (states, text, &row.holes, row.is_whole) else { return Ok(None) };
+        lines.push_str(&text);
+        all = all.then(states);
+    }
+    let Ok(states) = serde_json::to_string(&all) else { return Ok(None) };
+    let packed = content::pack(&lines)?;
+    let (id, first, last) = (first.id, first.first, last.last);
+    Ok(Some(PieceRow { id, first, last, states: Some(states), holes: None, packed, is_whole: true }))
 }
 
 /// Indexes the entries behind `after` up to `upto`, until they are sealed, and the title.

@@ -165,7 +165,7 @@ pub(super) fn replay_page(db: &Db<'_>, session: &SessionId, mut place: ReplayPla
         // A fold that has begun goes on to the stretch's end.
         if place.piece.is_some() || place.after <= stretch.after {
             place.end_fold(&mut lines);
-            while let Some(piece) = next_piece(db, stretch, place.piece)? {
+            while let Some(piece) = next_piece(db, stretch, place.piece, place.after)? {
                 // What is damaged is made anew, from the entries.
                 let Some(text) = piece.lines else { break };
                 place.take_piece(piece.id, &text, piece.states.map(|states| (piece.last, states)));
@@ -192,13 +192,19 @@ pub(super) fn replay_page(db: &Db<'_>, session: &SessionId, mut place: ReplayPla
     Ok(ReplayPage { lines, next: None })
 }
 
-/// The piece behind the piece `after`, if it lies in the stretch.
-fn next_piece(db: &Db<'_>, stretch: Stretch, after: Option<i64>) -> Result<Option<Piece>, StoreError> {
+/// The piece behind the piece `after` and the entries up to `done`, if it lies in the stretch and follows them.
+fn next_piece(
+    db: &Db<'_>,
+    stretch: Stretch,
+    after: Option<i64>,
+    done: EntryNumber,
+) -> Result<Option<Piece>, StoreError> {
     let sql = "SELECT id, first, last, states, holes, checksum, packed FROM replay WHERE id > ?1 AND id <= ?2
                ORDER BY id LIMIT 1";
     let range = params![after.unwrap_or(stretch.log.row(EntryNumber::START)), stretch.log.last_row()];
     let Some(row) = db.query_one(sql, range, read_piece)? else { return Ok(None) };
-    if row.last > stretch.upto.get() {
+    // It must follow what was read: pieces may have been joined since the last page.
+    if row.last > stretch.upto.get() || row.first != done.next().get() {
         return Ok(None);
     }
     let states = row.states.as_deref().and_then(|states| serde_json::from_str(states).ok());

@@ -5,7 +5,11 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-use rejoin_store::{Damage, ListFilter, Retention, Run, SessionStore, SqliteStore, StoreError, new_session_id};
+use futures::TryStreamExt;
+use rejoin_store::{
+    Damage, ListFilter, ReplayPlace, Retention, Run, SessionStore, SqliteStore, StoreError, new_session_id,
+    replay_pages,
+};
 use rejoin_transcript::{EntryNumber, Fact};
 use rusqlite::Connection;
 
@@ -425,6 +429,70 @@ async fn a_replay_of_many_pieces_is_whole_even_if_one_is_damaged() {
     drop(connection);
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(replay_all(&store, &session).await, whole);
+}
+
+/// How many pieces of replay forms there are.
+fn pieces(folder: &Path) -> i64 {
+    let connection = Connection::open(folder.join("sessions.db")).unwrap();
+    connection.query_row("SELECT count(*) FROM replay", [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pieces_of_short_turns_are_joined_and_forks_and_deletes_cut_them_right() {
+    let TempStore { store, folder } = TempStore::new();
+    let (session, lease) = create_and_acquire(&store).await;
+    let mut ends = Vec::new();
+    for turn in 1..=100 {
+        let usage = format!(r#"{{"sessionUpdate":"usage_update","used":{turn},"size":9}}"#);
+        ends.push(append_turn(&store, &lease, turn, "a", &format!("b{turn}")).await);
+        store.append(&lease, ends[ends.len() - 1], vec![update(turn, &usage)], Vec::new()).await.unwrap();
+    }
+    found(&store, "a").await;
+    assert!(pieces(folder.path()) < 20, "{} pieces", pieces(folder.path()));
+    assert_eq!(replay_all(&store, &session).await, replay_of(&read_all(&store, &session).await));
+
+    // One that ends inside a joined piece, and one at its end.
+    let fork = async |at_turn: usize| {
+        let made = store.fork(&session, ends[at_turn], new_session_id(), at(0), Vec::new()).await.unwrap();
+        made.facts.session_id
+    };
+    let forks = [fork(20).await, fork(15).await, fork(99).await];
+    for fork in &forks {
+        assert_eq!(replay_all(&store, fork).await, replay_of(&read_all(&store, fork).await));
+    }
+    store.release(&lease).await.unwrap();
+    store.delete(&forks[2]).await.unwrap();
+    store.delete(&session).await.unwrap();
+    found(&store, "a").await;
+    for fork in &forks[..2] {
+        assert_eq!(replay_all(&store, fork).await, replay_of(&read_all(&store, fork).await));
+    }
+    assert_eq!(store.verify().await.unwrap().damages, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_of_pieces_that_are_joined_meanwhile_gets_everything_once() {
+    let TempStore { store, folder } = TempStore::new();
+    let (session, lease) = create_and_acquire(&store).await;
+    let long = |turn: u32| format!("b{turn} {}", "y".repeat(10_000));
+    // Too big to be joined; then those that will be, with the end of a page among them.
+    append_turn(&store, &lease, 1, "a", &"x".repeat(500_000)).await;
+    for turn in 2..=15 {
+        append_turn(&store, &lease, turn, "a", &long(turn)).await;
+    }
+    found(&store, "a").await;
+    let (whole, before) = (replay_of(&read_all(&store, &session).await), pieces(folder.path()));
+    let first = store.replay(&session, ReplayPlace::all()).await.unwrap();
+
+    assert!(first.lines.contains("b2 ") && !first.lines.contains("b9 "), "the page does not end among them");
+    for turn in 16..=20 {
+        append_turn(&store, &lease, turn, "a", &long(turn)).await;
+    }
+    found(&store, "a").await;
+
+    assert!(pieces(folder.path()) <= before, "{} pieces, then {}", before, pieces(folder.path()));
+    let rest: Vec<String> = replay_pages(&store, &session, first.next.unwrap()).try_collect().await.unwrap();
+    assert_eq!(first.lines + &rest.concat(), whole);
 }
 
 #[test]
