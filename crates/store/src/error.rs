@@ -147,6 +147,15 @@ pub enum StoreError {
         what: String,
     },
 
+    /// The pages of a session's entries, or of its replay, do not go on, and would never end.
+    #[error("reading session `{session}` does not get past entry {after}")]
+    Stuck {
+        /// The session.
+        session: SessionId,
+        /// How far it comes.
+        after: EntryNumber,
+    },
+
     /// Something could not be compressed.
     #[error("a big content could not be compressed")]
     Compression {
@@ -188,6 +197,7 @@ impl StoreError {
             | Self::NewerSchema { .. }
             | Self::NotAStore { .. }
             | Self::Damaged { .. }
+            | Self::Stuck { .. }
             | Self::Compression { .. }
             | Self::Closed
             | Self::Database { .. } => "store_failed",

@@ -145,7 +145,8 @@ pub fn replay_pages<'a, S: SessionStore + ?Sized>(
 ) -> impl Stream<Item = Result<String, StoreError>> + 'a {
     stream::try_unfold(Some(place), move |place| async move {
         let Some(place) = place else { return Ok(None) };
-        let page = store.replay(session, place).await?;
+        let from = place.progress();
+        let page = store.replay(session, place).await?.moved_on(session, from)?;
         Ok(Some((page.lines, page.next)))
     })
 }

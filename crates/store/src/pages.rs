@@ -21,7 +21,7 @@ pub fn entries<'a, S: SessionStore + ?Sized>(
     after: EntryNumber,
 ) -> impl Stream<Item = Result<Entry, StoreError>> + 'a {
     let read = move |after| Reading { after, page: Box::pin(maybe_done(store.read(session, after))) };
-    let pages = Pages { read, next: read(after), foretold: None, length: 0 };
+    let pages = Pages { session, read, next: read(after), foretold: None, length: 0 };
     let pages = stream::try_unfold(pages, |mut pages| async move {
         let page = pages.next().await?;
         Ok(page.map(|page| (stream::iter(page.into_iter().map(Ok)), pages)))
@@ -53,7 +53,8 @@ impl<F: Future<Output = Result<Vec<Entry>, StoreError>>> Reading<F> {
 }
 
 /// The pages of a session.
-struct Pages<F: Future, R> {
+struct Pages<'a, F: Future, R> {
+    session: &'a SessionId,
     read: R,
     next: Reading<F>,
     /// The page after the next, if it was foretold where it begins.
@@ -62,7 +63,7 @@ struct Pages<F: Future, R> {
     length: usize,
 }
 
-impl<F, R> Pages<F, R>
+impl<F, R> Pages<'_, F, R>
 where
     F: Future<Output = Result<Vec<Entry>, StoreError>>,
     R: Fn(EntryNumber) -> Reading<F>,
@@ -71,6 +72,9 @@ where
     async fn next(&mut self) -> Result<Option<Vec<Entry>>, StoreError> {
         let page = self.next.end().await?;
         let Some(last) = page.last().map(|entry| entry.number) else { return Ok(None) };
+        if last <= self.next.after {
+            return Err(StoreError::Stuck { session: self.session.clone(), after: last });
+        }
         self.next = match self.foretold.take().filter(|foretold| foretold.after == last) {
             Some(foretold) => foretold,
             None => (self.read)(last).begin().await,
@@ -105,7 +109,8 @@ mod tests {
             let page: Vec<Entry> = (after.get() + 1..=end).map(entry).collect();
             Reading { after, page: Box::pin(maybe_done(ready(Ok(page)))) }
         };
-        let mut pages = Pages { read, next: read(EntryNumber::START), foretold: None, length: 0 };
+        let session = SessionId::parse("s").unwrap();
+        let mut pages = Pages { session: &session, read, next: read(EntryNumber::START), foretold: None, length: 0 };
         let pages: Vec<_> = std::iter::from_fn(|| pages.next().now_or_never().unwrap().unwrap()).collect();
         assert!(pages.iter().flatten().map(|entry| entry.number.get()).eq(1..=ends.last().copied().unwrap_or(0)));
         pages.iter().map(Vec::len).collect()
@@ -117,5 +122,15 @@ mod tests {
         assert_eq!(lengths(&[2, 4, 6, 8, 9]), [2, 2, 2, 2, 1]);
         assert_eq!(lengths(&[2, 4, 7, 8, 9, 13]), [2, 2, 3, 1, 1, 4]);
         assert_eq!(lengths(&[3, 6, 8, 9, 12]), [3, 3, 2, 1, 3]);
+    }
+
+    #[test]
+    fn a_page_that_comes_again_is_an_error() {
+        let session = SessionId::parse("s").unwrap();
+        let read = |after| Reading { after, page: Box::pin(maybe_done(ready(Ok(vec![entry(1)])))) };
+        let mut pages = Pages { session: &session, read, next: read(EntryNumber::START), foretold: None, length: 0 };
+        assert!(pages.next().now_or_never().unwrap().is_ok());
+        let again = pages.next().now_or_never().unwrap();
+        assert!(matches!(again, Err(StoreError::Stuck { .. })), "{again:?}");
     }
 }

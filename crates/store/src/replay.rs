@@ -1,6 +1,8 @@
 //! The replay of a session, page by page.
 
-use rejoin_transcript::{Entry, EntryNumber, Replay, Replayed, States};
+use rejoin_transcript::{Entry, EntryNumber, Replay, Replayed, SessionId, States};
+
+use crate::StoreError;
 
 /// A page of a replay.
 #[derive(Debug)]
@@ -10,6 +12,22 @@ pub struct ReplayPage {
     /// Where the next page begins; `None` after the last.
     pub next: Option<ReplayPlace>,
 }
+
+impl ReplayPage {
+    /// The page, if the next one begins behind `from`, where this one did; a replay that stays where it is would never
+    /// end.
+    pub(crate) fn moved_on(self, session: &SessionId, from: Progress) -> Result<Self, StoreError> {
+        match &self.next {
+            Some(next) if next.progress() <= from => {
+                Err(StoreError::Stuck { session: session.clone(), after: next.after })
+            }
+            _ => Ok(self),
+        }
+    }
+}
+
+/// How far a replay has come: grows with each page.
+pub(crate) type Progress = (EntryNumber, Option<i64>);
 
 /// Where in a replay the next page begins, and what must be remembered until then.
 #[derive(Debug)]
@@ -44,6 +62,11 @@ impl ReplayPlace {
     /// The replay of the entries up to `number`, so that live updates can follow without a gap.
     pub fn up_to(number: EntryNumber) -> Self {
         Self { upto: Some(number), ..Self::all() }
+    }
+
+    /// How far the replay has come.
+    pub(crate) fn progress(&self) -> Progress {
+        (self.after, self.piece)
     }
 
     /// Where the replay ends, now that the session's last entry is known to be `head`. It stays there.
@@ -98,5 +121,29 @@ pub(crate) fn push_lines(lines: &mut String, replayed: &[Replayed]) {
     for one in replayed {
         lines.push_str(one.params.as_str());
         lines.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a replay goes on that was at `from` and is at `to` after a page.
+    fn goes_on(from: Progress, to: Progress) -> bool {
+        let next = Some(ReplayPlace { after: to.0, piece: to.1, ..ReplayPlace::all() });
+        let session = SessionId::parse("s").unwrap();
+        ReplayPage { lines: String::new(), next }.moved_on(&session, from).is_ok()
+    }
+
+    #[test]
+    fn a_replay_that_stays_where_it_is_is_an_error() {
+        let at = |entry, piece| (EntryNumber::new(entry), piece);
+        assert!(goes_on(at(0, None), at(5, None)));
+        assert!(goes_on(at(5, None), at(5, Some(1))));
+        assert!(goes_on(at(5, Some(1)), at(5, Some(2))));
+        assert!(goes_on(at(5, Some(2)), at(6, None)));
+        assert!(!goes_on(at(5, None), at(5, None)));
+        assert!(!goes_on(at(5, Some(1)), at(5, Some(1))));
+        assert!(!goes_on(at(5, Some(1)), at(5, None)));
     }
 }

@@ -157,18 +157,19 @@ pub(super) fn replay_page(db: &Db<'_>, session: &SessionId, mut place: ReplayPla
     for stretch in stretches(db, log)? {
         let upto = stretch.upto.min(upto);
         if upto <= place.after {
-            // A piece of this stretch says nothing of the next.
-            place.piece = None;
             continue;
         }
         let stretch = Stretch { upto, ..stretch };
+        // A piece of another stretch says nothing of this one.
+        let mut last_piece = place.piece.filter(|piece| stretch.log.has_row(*piece));
         // A fold that has begun goes on to the stretch's end.
-        if place.piece.is_some() || place.after <= stretch.after {
+        if last_piece.is_some() || place.after <= stretch.after {
             place.end_fold(&mut lines);
-            while let Some(piece) = next_piece(db, stretch, place.piece, place.after)? {
+            while let Some(piece) = next_piece(db, stretch, last_piece, place.after)? {
                 // What is damaged is made anew, from the entries.
                 let Some(text) = piece.lines else { break };
                 place.take_piece(piece.id, &text, piece.states.map(|states| (piece.last, states)));
+                last_piece = place.piece;
                 lines.push_str(&text);
                 if lines.len() > PAGE_BYTES {
                     return Ok(ReplayPage { lines, next: Some(place) });

@@ -26,6 +26,11 @@ impl Log {
     pub(super) fn last_row(self) -> i64 {
         (self.0 << 32) | 0xffff_ffff
     }
+
+    /// Whether `row` is one of this log.
+    pub(super) fn has_row(self, row: i64) -> bool {
+        row >> 32 == self.0
+    }
 }
 
 /// The entry's number in a row's id.

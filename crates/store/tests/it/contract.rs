@@ -60,6 +60,7 @@ promises! {
     a_fork_of_an_archived_session_is_listed
     a_fork_outlives_its_source
     forks_of_forks_read_through
+    a_replay_of_forks_is_that_of_their_entries_however_big_they_are
     a_fork_point_must_exist
     a_deleted_session_is_gone
     a_running_session_is_not_deleted
@@ -471,6 +472,48 @@ async fn forks_of_forks_read_through(store: &dyn SessionStore) {
     // A fork of an early point depends on the session that has it, not on those between.
     let early = store.fork(&newest, number(2), new_session_id(), at(0), Vec::new()).await.unwrap().facts.session_id;
     assert_eq!(numbers(store, &early).await, [1, 2, 3]);
+}
+
+async fn a_replay_of_forks_is_that_of_their_entries_however_big_they_are(store: &dyn SessionStore) {
+    const PAGE: usize = 512 * 1024;
+    // How big the updates are of one turn each, in a session, its fork and the fork's fork.
+    let big = [PAGE + 1; 2];
+    for (name, sizes) in [
+        ("small parent", [&[10][..], &big, &[10]]),
+        ("big parent", [&big, &[10], &big]),
+        ("all big", [&[PAGE + 1; 3], &[PAGE + 1; 3], &[PAGE + 1; 3]]),
+        ("pieces of a page", [&[PAGE / 2; 3], &[PAGE / 2; 5], &[PAGE / 4; 9]]),
+        ("about a page", [&[PAGE - 200, 10], &[PAGE - 100, PAGE], &[10, PAGE + 1, 10]]),
+    ] {
+        let mut session = create(store).await;
+        for (depth, sizes) in (1..).zip(sizes) {
+            let lease = store.acquire(&session, &owner("a")).await.unwrap();
+            let tool = |(index, size): (usize, &usize)| {
+                let text = "x".repeat(*size);
+                let call = format!(
+                    r#"{{"sessionUpdate":"tool_call","toolCallId":"t{depth}-{index}","title":"Draw","rawOutput":"{text}"}}"#
+                );
+                update(depth, &call)
+            };
+            let mut steps = vec![prompt(depth, "draw")];
+            steps.extend(sizes.iter().enumerate().map(tool));
+            steps.push(end(depth));
+            let head = store.head(&session).await.unwrap();
+            let last = store.append(&lease, head, steps, Vec::new()).await.unwrap();
+
+            let expected = replay_of(&read_all(store, &session).await);
+            let is_same = |replay: String| replay == expected;
+            assert!(is_same(replay_all(store, &session).await), "{name}, depth {depth}");
+            // What was written is sealed when it can be found.
+            found(store, "draw").await;
+            assert!(is_same(replay_all(store, &session).await), "{name}, depth {depth}, sealed");
+
+            store.release(&lease).await.unwrap();
+            let fork = new_session_id();
+            store.fork(&session, last, fork.clone(), at(1), Vec::new()).await.unwrap();
+            session = fork;
+        }
+    }
 }
 
 async fn a_fork_point_must_exist(store: &dyn SessionStore) {

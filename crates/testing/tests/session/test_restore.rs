@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rejoin::Restore;
-use rejoin_store::Owner;
-use rejoin_testing::{TestClient, chunk, fold, prompt, update};
+use rejoin_store::{Owner, SqliteStore};
+use rejoin_testing::{TempStore, TestClient, chunk, fold, found, prompt, update};
 use rejoin_transcript::EntryNumber;
 use serde_json::{Value, json};
 
@@ -213,4 +213,32 @@ async fn a_briefing_that_the_agent_sends_back_is_not_shown() {
 
     let replay = world.client().await.load(&session, world.cwd()).await;
     assert_eq!(fold(&replay), ["user: say one", "agent: one", "user: crash 1", "user: say two", "agent: two"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_with_more_than_a_page_of_its_own_is_loaded_and_briefed_of_whole() {
+    let kept = TempStore::new();
+    let store = Arc::new(SqliteStore::open(kept.store.path()).unwrap());
+    let world = plain_agent().store(store).start();
+    let client = world.client_that_can(with_notices()).await;
+    let session = client.new_session(world.cwd()).await;
+    client.turn(&session, "say one").await;
+    let params = json!({ "sessionId": session, "cwd": world.cwd(), "mcpServers": [] });
+    let fork = client.call("session/fork", params).await.unwrap()["sessionId"].as_str().unwrap().to_owned();
+    let output = "x".repeat(600 * 1024);
+    let tool = json!({ "sessionUpdate": "tool_call", "toolCallId": "t1", "title": "Draw", "status": "completed", "rawOutput": output });
+    client.turn(&fork, &format!("emit {tool}\nsay two")).await;
+    found(&*world.store, "two").await;
+
+    let replay = world.client().await.load(&fork, world.cwd()).await;
+    client.prompt(&fork, "crash 1").await.error().await;
+    client.turn(&fork, "say three").await;
+
+    let seen: Vec<String> = fold(&replay).into_iter().filter(|line| !line.starts_with("user: emit")).collect();
+    assert_eq!(seen, ["user: say one", "agent: one", "tool t1: completed", "agent: two"]);
+    let briefing = world.prompts_to_agent().last().unwrap()[0].clone();
+    assert!(
+        briefing.contains("User: say one\nYou: one") && briefing.contains("[tool: Draw (completed)]\ntwo"),
+        "{briefing}"
+    );
 }
