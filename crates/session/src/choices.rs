@@ -51,7 +51,7 @@ impl Choice {
                 let text = read_string(value.as_str());
                 for (name, field) in [("mode", &mut set.mode), ("model", &mut set.model)] {
                     if linked(settings, name).is_some_and(|linked| linked.id == *id) {
-                        *field = text.as_deref().map(str::to_owned);
+                        *field = text.as_deref().filter(|text| may_be(settings, name, text)).map(str::to_owned);
                     }
                 }
             }
@@ -74,7 +74,7 @@ pub(crate) fn in_step(before: &InForce, settings: &Settings) -> Option<InForce> 
             put(&mut set, Some(option), is.as_deref().unwrap_or_default());
         } else if before.options.get(&option.id) != value {
             let field = if name == "mode" { &mut set.mode } else { &mut set.model };
-            *field = text.map(std::borrow::Cow::into_owned);
+            *field = text.filter(|text| may_be(settings, name, text)).map(std::borrow::Cow::into_owned);
         }
     }
     (set != InForce::default()).then_some(set)
@@ -111,15 +111,16 @@ impl Setup {
 
 /// `result` with the members `modes`, `models` and `configOptions`, as they are in force.
 pub(crate) fn with_setup(mut result: Object, settings: &Settings, shows: Shows) -> Object {
-    let current = |object: &Json, name, id: &Option<String>| match id {
-        Some(id) => set_member(object.as_str(), name, &write_string(id)).unwrap_or_else(|| object.as_str().to_owned()),
-        None => object.as_str().to_owned(),
+    let current = |object: &Json, member, name, id: &Option<String>| {
+        let id = id.as_ref().filter(|id| may_be(settings, name, id));
+        let current = id.and_then(|id| set_member(object.as_str(), member, &write_string(id)));
+        current.unwrap_or_else(|| object.as_str().to_owned())
     };
     if let Some(modes) = &settings.modes {
-        result = result.with("modes", &current(modes, "currentModeId", &settings.in_force.mode));
+        result = result.with("modes", &current(modes, "currentModeId", "mode", &settings.in_force.mode));
     }
     if let Some(models) = &settings.models {
-        result = result.with("models", &current(models, "currentModelId", &settings.in_force.model));
+        result = result.with("models", &current(models, "currentModelId", "model", &settings.in_force.model));
     }
     if let Some(options) = options_in_force(settings, shows) {
         result = result.with("configOptions", &options);
@@ -148,31 +149,49 @@ pub(crate) fn without_booleans(options: &str) -> Option<String> {
     (elements.len() < all).then_some(shown)
 }
 
-/// The choices that bring an agent, in which `agent` is in force, to what is in force in the session; and, for people,
-/// what can't be chosen any more.
-pub(crate) fn to_reapply(wanted: &InForce, agent: &InForce, settings: &Settings) -> (Vec<Choice>, Vec<String>) {
-    let (mut choices, mut lost) = (Vec::new(), Vec::new());
-    let mut want = |choice: Choice, what: String| match choice.check(settings) {
-        Ok(_) => choices.push(choice),
-        Err(_) => lost.push(what),
-    };
-    if let Some(mode) = &wanted.mode
-        && settings.modes.is_some()
-        && agent.mode.as_ref() != Some(mode)
-    {
-        want(Choice::Mode(mode.clone()), format!("the mode `{mode}`"));
-    }
-    if let Some(model) = &wanted.model
-        && settings.models.is_some()
-        && agent.model.as_ref() != Some(model)
-    {
-        want(Choice::Model(model.clone()), format!("the model `{model}`"));
-    }
+/// What is in force in a session, as far as its agent offered it when it last told.
+pub(crate) fn offered_in(settings: &Settings) -> InForce {
+    let InForce { mode, model, mut options } = settings.in_force.clone();
+    let is_offered = |name, list: &Option<Json>| list.is_some() || linked(settings, name).is_some();
     let offered: Vec<String> = config_options(settings).into_iter().map(|option| option.id).collect();
-    for (id, value) in &wanted.options {
-        if offered.contains(id) && agent.options.get(id) != Some(value) {
-            want(Choice::Option(id.clone(), value.clone()), format!("{value} for the option `{id}`"));
+    options.retain(|id, _| offered.contains(id));
+    InForce {
+        mode: mode.filter(|_| is_offered("mode", &settings.modes)),
+        model: model.filter(|_| is_offered("model", &settings.models)),
+        options,
+    }
+}
+
+/// The choices that bring an agent, which offers `settings` and in which `agent` is in force, to `wanted`; and those
+/// that it does not offer.
+///
+/// What others may depend on comes first: a model has its own options.
+pub(crate) fn to_reapply(wanted: &InForce, agent: &InForce, settings: &Settings) -> (Vec<Choice>, Vec<Choice>) {
+    let (mut choices, mut lost) = (Vec::new(), Vec::new());
+    let mut want = |choice: Choice| match choice.check(settings) {
+        Ok(_) => choices.push(choice),
+        Err(_) => lost.push(choice),
+    };
+    let mut rest: Vec<(&String, &Json)> =
+        wanted.options.iter().filter(|(id, value)| agent.options.get(*id) != Some(value)).collect();
+    for (name, id, current, list) in
+        [("model", &wanted.model, &agent.model, &settings.models), ("mode", &wanted.mode, &agent.mode, &settings.modes)]
+    {
+        let option = linked(settings, name).map(|option| option.id);
+        // What is wanted of the option says the same, and the option's values need not be the ids.
+        let is_said_twice = option.as_ref().is_some_and(|option| wanted.options.contains_key(option));
+        if let Some(id) = id.as_ref().filter(|id| current.as_ref() != Some(id))
+            && (!is_said_twice || list.is_some() && may_be(settings, name, id))
+        {
+            want(if name == "mode" { Choice::Mode(id.clone()) } else { Choice::Model(id.clone()) });
         }
+        if let Some(at) = rest.iter().position(|(id, _)| Some(*id) == option.as_ref()) {
+            let (id, value) = rest.remove(at);
+            want(Choice::Option(id.clone(), value.clone()));
+        }
+    }
+    for (id, value) in rest {
+        want(Choice::Option(id.clone(), value.clone()));
     }
     (choices, lost)
 }
@@ -255,6 +274,16 @@ fn put(set: &mut InForce, option: Option<ConfigOption<'_>>, value: &str) {
     {
         set.options.insert(option.id, Json::from_stored(write_string(value)));
     }
+}
+
+/// Whether `id` can be the current mode or model: where they are listed, one of the list. An option that offers the same
+/// may have other values.
+fn may_be(settings: &Settings, name: &str, id: &str) -> bool {
+    let known = match name {
+        "mode" => ids(settings.modes.as_ref(), "availableModes", "id"),
+        _ => ids(settings.models.as_ref(), "availableModels", "modelId"),
+    };
+    known.is_none_or(|known| known.iter().any(|one| one == id))
 }
 
 fn ids(object: Option<&Json>, list: &str, id: &str) -> Option<Vec<String>> {
@@ -365,11 +394,56 @@ mod tests {
         assert_eq!(without_booleans(r#"[{"id":"a","type":"select"}]"#), None);
     }
 
+    fn option(id: &str, value: &str) -> Choice {
+        Choice::Option(id.to_owned(), json(value))
+    }
+
     #[test]
     fn a_restored_agent_is_brought_to_what_is_in_force() {
-        let wanted = in_force(Some("code"), Some("gone"), &[("m", "\"m1\""), ("fast", "true"), ("old", "1")]);
+        let wanted = in_force(Some("code"), Some("gone"), &[("fast", "true"), ("old", "1")]);
         let (choices, lost) = to_reapply(&wanted, &settings().in_force, &settings());
-        assert_eq!(choices, [Choice::Mode("code".to_owned()), Choice::Option("fast".to_owned(), json("true"))]);
-        assert_eq!(lost, ["the model `gone`"]);
+        assert_eq!(choices, [Choice::Mode("code".to_owned()), option("fast", "true")]);
+        assert_eq!(lost, [Choice::Model("gone".to_owned()), option("old", "1")]);
+    }
+
+    #[test]
+    fn the_model_is_chosen_before_what_may_depend_on_it() {
+        let wanted = in_force(Some("code"), Some("m2"), &[("fast", "true"), ("m", "\"m2\""), ("mode", "\"code\"")]);
+        let (choices, lost) = to_reapply(&wanted, &settings().in_force, &settings());
+        let expected = [
+            Choice::Model("m2".to_owned()),
+            option("m", "\"m2\""),
+            Choice::Mode("code".to_owned()),
+            option("mode", "\"code\""),
+            option("fast", "true"),
+        ];
+        assert_eq!((choices, lost), (expected.to_vec(), Vec::new()));
+    }
+
+    #[test]
+    fn what_the_agent_did_not_offer_any_more_is_not_wanted_back() {
+        let mut settings = settings();
+        settings.models = None;
+        settings.config_options = Some(json(r#"[{"id":"fast","type":"boolean","currentValue":false}]"#));
+        settings.in_force = in_force(Some("code"), Some("m2"), &[("fast", "true"), ("old", "1")]);
+        assert_eq!(offered_in(&settings), in_force(Some("code"), None, &[("fast", "true")]));
+    }
+
+    #[test]
+    fn an_option_whose_values_are_no_ids_of_models_says_nothing_of_the_current_model() {
+        let mut settings = settings();
+        let models = r#"{"currentModelId":"m1[low]","availableModels":[{"modelId":"m1[low]"},{"modelId":"m2[low]"}]}"#;
+        settings.models = Some(json(models));
+        settings.in_force.model = Some("m1[low]".to_owned());
+        let set = option("m", "\"m2\"").check(&settings).unwrap();
+        assert_eq!(set, in_force(None, None, &[("m", "\"m2\"")]));
+        let before = settings.in_force.clone();
+        settings.in_force.options.extend(set.options);
+        assert_eq!(in_step(&before, &settings), None);
+        settings.in_force.model = Some("m2".to_owned());
+        let told = with_setup(Object::default(), &settings, Shows::default()).finish();
+        assert!(told.contains(r#""currentModelId":"m1[low]""#), "{told}");
+        let (choices, lost) = to_reapply(&settings.in_force, &before, &settings);
+        assert_eq!((choices, lost), (vec![option("m", "\"m2\"")], Vec::new()));
     }
 }

@@ -5,6 +5,7 @@ mod briefing;
 mod link;
 mod opening;
 mod reading;
+mod reapply;
 mod requests;
 mod restore;
 mod routes;

@@ -9,16 +9,15 @@ use std::time::Duration;
 use futures::{StreamExt, pin_mut};
 use rejoin_store::{SessionStore, StoreError, entries};
 use rejoin_transcript::json::{Members, set_member};
-use rejoin_transcript::{Audience, EntryNumber, InForce, Replay, Replayed, Session, SessionId, Settings, StepKind};
+use rejoin_transcript::{Audience, EntryNumber, InForce, Replay, Replayed, Session, SessionId, StepKind};
 use rejoin_wire::RawValue;
 
 use super::briefing::{briefing, is_notice};
 use super::opening::Opening;
-use super::requests::choice_request;
-use super::routes::Events;
+use super::routes::{AgentEvent, Events};
 use super::seat::Seat;
 use crate::Error;
-use crate::choices::{Choice, Setup, to_reapply};
+use crate::choices::Setup;
 
 /// What is done with a session that the agent itself can't restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -91,6 +90,10 @@ pub(crate) struct Opened {
     /// What goes before the next prompt.
     pub(crate) briefing: Option<String>,
     pub(crate) remarks: Vec<Remark>,
+    /// What is to be said of settings that the agent no longer has.
+    pub(crate) unrestored: Option<Remark>,
+    /// What it said meanwhile and is not about the restore; it comes before what is in `events`.
+    pub(crate) news: Vec<AgentEvent>,
     /// The result of `session/new`, whole.
     pub(crate) result: Box<RawValue>,
 }
@@ -284,58 +287,6 @@ impl Opener {
         Ok(format!("[{}]", updates.join(",")))
     }
 
-    /// Brings the agent to what is in force in `session`.
-    pub(crate) async fn reapply(&self, opened: &mut Opened, session: &Session) {
-        // An agent that has the session need not say again what it offers.
-        if matches!(opened.rung, Rung::Resume | Rung::Load) {
-            let (known, told) = (&session.settings, &mut opened.setup);
-            told.modes = told.modes.take().or_else(|| known.modes.clone());
-            told.models = told.models.take().or_else(|| known.models.clone());
-            told.config_options = told.config_options.take().or_else(|| known.config_options.clone());
-        }
-        opened.wanted = session.settings.in_force.clone();
-        let mut tried = Vec::new();
-        let lost = loop {
-            // One choice may bring further options, or take some away.
-            let Setup { modes, models, config_options } = opened.setup.clone();
-            let settings = Settings { modes, models, config_options, ..Settings::default() };
-            let (choices, lost) = to_reapply(&session.settings.in_force, &opened.in_force, &settings);
-            let Some(choice) = choices.into_iter().find(|choice| !tried.contains(choice)) else { break lost };
-            self.choose(opened, &choice, &settings).await;
-            tried.push(choice);
-        };
-        for what in lost {
-            opened.remarks.push(Remark {
-                title: "A setting could not be restored".to_owned(),
-                description: format!("The agent no longer has {what}; what it has by itself is in force."),
-            });
-        }
-    }
-
-    /// Makes `choice` in the agent, which offers `settings`.
-    async fn choose(&self, opened: &mut Opened, choice: &Choice, settings: &Settings) {
-        let set = choice.check(settings).unwrap_or_default();
-        let (method, params) = choice_request(choice, &opened.id, settings);
-        match opened.link.call(method, &params, self.limit).await {
-            Ok(result) => {
-                if let Some(options) = Setup::read(result.get()).config_options {
-                    opened.setup.config_options = Some(options);
-                    opened.in_force.options = opened.setup.in_force().options;
-                }
-                opened.in_force.mode = set.mode.or(opened.in_force.mode.take());
-                opened.in_force.model = set.model.or(opened.in_force.model.take());
-                // A mode or model that is an option too is set as that as well: the answer tells which options follow.
-                if matches!(choice, Choice::Option(..)) {
-                    opened.in_force.options.extend(set.options);
-                }
-            }
-            Err(error) => opened.remarks.push(Remark {
-                title: "A setting could not be restored".to_owned(),
-                description: format!("The agent refused {}: {error}", describe(choice)),
-            }),
-        }
-    }
-
     fn opened(
         &self,
         link: Seat,
@@ -358,7 +309,8 @@ impl Opener {
         let setup = Setup::read(result.get());
         let in_force = setup.in_force();
         let wanted = in_force.clone();
-        Ok(Opened { link, id, events, rung, setup, in_force, wanted, briefing: None, remarks, result })
+        let (briefing, unrestored, news) = (None, None, Vec::new());
+        Ok(Opened { link, id, events, rung, setup, in_force, wanted, briefing, remarks, unrestored, news, result })
     }
 }
 
@@ -366,14 +318,6 @@ impl Opener {
 fn turns_upto(session: &Session, upto: EntryNumber) -> u32 {
     let is_running = session.facts.running_since.is_some_and(|since| since > upto);
     session.facts.turns.saturating_sub(u32::from(is_running))
-}
-
-fn describe(choice: &Choice) -> String {
-    match choice {
-        Choice::Mode(mode) => format!("the mode `{mode}`"),
-        Choice::Model(model) => format!("the model `{model}`"),
-        Choice::Option(option, value) => format!("{value} for the option `{option}`"),
-    }
 }
 
 fn with_transcript(params: &str, transcript: &str) -> String {

@@ -26,6 +26,8 @@ pub(crate) struct OpenAgent {
     /// The agent's own id of the session.
     pub(crate) id: String,
     pub(crate) events: Events,
+    /// What it said before, and has not been taken in yet.
+    pub(crate) news: Vec<AgentEvent>,
     /// What goes before the next prompt, until one has been answered.
     pub(crate) briefing: Option<Briefing>,
 }
@@ -54,6 +56,7 @@ impl AgentSide {
                 let opened = task.await.unwrap_or(Err(Error::Ended));
                 AgentInput::Opened(Box::new(opened))
             }
+            Self::Open(agent) if !agent.news.is_empty() => AgentInput::Events(std::mem::take(&mut agent.news)),
             Self::Open(agent) => {
                 let mut batch = Vec::new();
                 agent.events.recv_many(&mut batch, BATCH).await;

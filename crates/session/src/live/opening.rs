@@ -134,13 +134,13 @@ impl Live {
 
     /// The agent has made the session, and what it told of it is recorded.
     pub(crate) fn has_open(&mut self, opened: Opened) {
-        let Opened { link, id, events, .. } = opened;
-        self.agent = AgentSide::Open(OpenAgent { link, id, events, briefing: None });
+        let Opened { link, id, events, news, .. } = opened;
+        self.agent = AgentSide::Open(OpenAgent { link, id, events, news, briefing: None });
     }
 
     /// The agent has the session open: takes over what it told of it.
     pub(crate) async fn opened(&mut self, opened: Opened) -> Result<(), Error> {
-        let Opened { link, id, events, rung, setup, in_force, briefing, remarks, .. } = opened;
+        let Opened { link, id, events, rung, setup, in_force, briefing, remarks, unrestored, news, .. } = opened;
         let (facts, settings) = (&self.session()?.facts, &self.session()?.settings);
         let generation = match &facts.agent_session {
             Some(session) if session.id == id => session.generation,
@@ -162,7 +162,7 @@ impl Live {
         }
         let changed = changed(&settings.in_force, &in_force);
         let briefing = briefing.map(|text| Briefing { text, agent_session });
-        self.agent = AgentSide::Open(OpenAgent { link, id: id.clone(), events, briefing });
+        self.agent = AgentSide::Open(OpenAgent { link, id: id.clone(), events, news, briefing });
         let mut steps = Vec::new();
         if rung != Rung::New {
             let body = Object::default().with_string("by", rung.name()).with_string("agentSessionId", &id).finish();
@@ -172,7 +172,7 @@ impl Live {
         if let Some(changed) = changed {
             self.put_in_force(changed, None, |_, _| true).await?;
         }
-        for remark in remarks {
+        for remark in remarks.into_iter().chain(unrestored) {
             self.say(remark);
         }
         Ok(())

@@ -21,11 +21,12 @@ impl Args {
     /// Reads pairs of an option and its value:
     ///
     /// - `--can ABILITY`: `load`, `resume`, `fork`, `close`, `delete`, `dirs`, `http`, `sse`, `transcript`; `modes`,
-    ///   `models`, `options`, `booleans`; `commands`
+    ///   `models`, `options`, `booleans`, `effort` (an option that each choice of a model resets); `commands`
     /// - `--fault FAULT`: `ignore-cancel`, `echo` (sends the prompt back), `no-ids` (of messages), `early` (an update
     ///   before the answer to `session/new`), `cancel-error` (answers a cancel with an error), `one-id` (of all its new
     ///   sessions), `asks` (for a file before it has opened a session), `tells-no-settings` (when it opens a session
-    ///   again), `late-replay` (behind the answer to `session/load`)
+    ///   again), `late-replay` (behind the answer to `session/load`), `tells-choices` (by an update and a message before
+    ///   it answers one), `long-models` (whose ids are not the values of the option)
     /// - `--dies-on METHOD`, `--deaf-to METHOD` (never answers it), `--refuses METHOD`, `--holds METHOD` (answers it when
     ///   it gets the notification `_go` without a session, one for each)
     /// - `--state DIR`

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, Semaphore, oneshot};
 
 pub use args::Args;
-use session::Session;
+use session::{LONG, Session};
 pub use step::Step;
 
 /// Runs the agent until its input ends.
@@ -154,7 +154,14 @@ impl Agent {
 
     async fn set(&self, params: &Value, name: &str, value: Value) -> Result<Arc<Session>, RpcError> {
         let session = self.session(params).await?;
+        let value = value.as_str().map_or(value.clone(), |text| json!(text.trim_end_matches(LONG)));
         session.set(name, value);
+        if self.args.has_fault("tells-choices") {
+            self.say(&session.id, &json!(format!("[set {name}]"))).await;
+            let options = session.options(&self.args);
+            let update = json!({ "sessionUpdate": "config_option_update", "configOptions": options });
+            self.update(&session.id, &update.to_string()).await;
+        }
         Ok(session)
     }
 

@@ -11,6 +11,9 @@ use tokio::sync::{Semaphore, watch};
 
 use super::Args;
 
+/// What long ids of models have behind the value of the option.
+pub(super) const LONG: &str = "[long]";
+
 pub(super) struct Session {
     pub(super) id: String,
     file: Option<PathBuf>,
@@ -48,7 +51,7 @@ impl Session {
     }
 
     fn with_id(args: &Args, id: &str) -> Self {
-        let values = json!({ "mode": "ask", "model": "m1", "speed": "low", "verbose": false });
+        let values = json!({ "mode": "ask", "model": "m1", "speed": "low", "effort": "low", "verbose": false });
         Self {
             id: id.to_owned(),
             file: args.state.as_ref().map(|folder| folder.join(id)),
@@ -90,7 +93,11 @@ impl Session {
     }
 
     pub(super) fn set(&self, name: &str, value: Value) {
-        self.values.lock().unwrap().insert(name.to_owned(), value);
+        let mut values = self.values.lock().unwrap();
+        if name == "model" {
+            values.insert("effort".to_owned(), json!("low"));
+        }
+        values.insert(name.to_owned(), value);
     }
 
     /// All that is set in it.
@@ -110,11 +117,10 @@ impl Session {
             setup.insert("modes".to_owned(), json!({ "currentModeId": self.value("mode"), "availableModes": modes }));
         }
         if args.can("models") {
-            let models = json!([{ "modelId": "m1", "name": "One" }, { "modelId": "m2", "name": "Two" }]);
-            setup.insert(
-                "models".to_owned(),
-                json!({ "currentModelId": self.value("model"), "availableModels": models }),
-            );
+            let id = |model: &str| format!("{model}{}", if args.has_fault("long-models") { LONG } else { "" });
+            let models = json!([{ "modelId": id("m1"), "name": "One" }, { "modelId": id("m2"), "name": "Two" }]);
+            let current = id(self.value("model").as_str().unwrap_or_default());
+            setup.insert("models".to_owned(), json!({ "currentModelId": current, "availableModels": models }));
         }
         if args.can("options") || args.can("booleans") {
             setup.insert("configOptions".to_owned(), self.options(args));
@@ -132,6 +138,9 @@ impl Session {
         if args.can("options") {
             options.push(select("mode", json!("mode"), ["ask", "code"]));
             options.push(select("model", json!("model"), ["m1", "m2"]));
+        }
+        if args.can("effort") {
+            options.push(select("effort", Value::Null, ["low", "high"]));
         }
         if args.can("booleans") {
             let current = self.value("verbose");

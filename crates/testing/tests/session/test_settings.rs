@@ -366,3 +366,93 @@ async fn a_choice_that_the_agent_refuses_late_is_taken_back_and_everyone_is_told
     assert_eq!((&ours["mode"], &ours["options"]["mode"]), (&json!("ask"), &json!("ask")));
     assert_eq!(world.agent_got("$/cancel_request").len(), 0);
 }
+
+#[tokio::test]
+async fn what_an_agent_says_while_it_is_brought_to_the_settings_is_no_news() {
+    for abilities in [&["modes", "models", "options"][..], &["modes", "models", "options", "resume"]] {
+        let world = agent_that_can(abilities).with("--fault", "tells-choices").with_memory().start();
+        let (client, session) = world.client_with_session().await;
+        client.turn(&session, "say one").await;
+        client.call("session/set_mode", json!({ "sessionId": session, "modeId": "code" })).await.unwrap();
+        client.call("session/set_model", json!({ "sessionId": session, "modelId": "m2" })).await.unwrap();
+        client.prompt(&session, "crash 1").await.error().await;
+        let from = client.mark();
+
+        client.turn(&session, "settings").await;
+
+        let updates = client.updates_since(from, &session);
+        let options: Vec<Value> =
+            updates.iter().filter(|one| one["sessionUpdate"] == "config_option_update").cloned().collect();
+        let said = fold(&updates).concat();
+        let ours = in_force(&loaded(&world, &session).await);
+        assert_eq!((options, ours["model"].as_str(), ours["mode"].as_str()), (Vec::new(), Some("m2"), Some("code")));
+        assert!(said.contains(r#""model":"m2""#) && !said.contains("[set "), "{abilities:?}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn an_option_that_the_choice_of_the_model_resets_is_set_again() {
+    let world = agent_that_can(&["options", "effort"]).start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "say one").await;
+    for (option, value) in [("model", "m2"), ("effort", "high")] {
+        let params = json!({ "sessionId": session, "configId": option, "value": value });
+        client.call("session/set_config_option", params).await.unwrap();
+    }
+    client.prompt(&session, "crash 1").await.error().await;
+
+    let agents = set_in_agent(&client, &session).await;
+
+    assert_eq!((&agents["model"], &agents["effort"]), (&json!("m2"), &json!("high")));
+    assert_eq!(in_force(&loaded(&world, &session).await)["options"]["effort"], "high");
+}
+
+#[tokio::test]
+async fn settings_that_the_agent_no_longer_has_are_named_together_and_once() {
+    let state = tempfile::tempdir().unwrap();
+    let setup = |abilities: &[&str]| agent_that_can(abilities).with("--state", state.path().to_str().unwrap());
+    let first = setup(&["resume", "modes", "effort", "options"]).start();
+    let (client, session) = first.client_with_session().await;
+    client.turn(&session, "say one").await;
+    client.call("session/set_mode", json!({ "sessionId": session, "modeId": "code" })).await.unwrap();
+    let params = json!({ "sessionId": session, "configId": "effort", "value": "high" });
+    client.call("session/set_config_option", params).await.unwrap();
+    client.leave().await;
+    let world = setup(&["resume", "booleans"]).store(Arc::clone(&first.store)).start();
+    let other = world.client_that_can(json!({ "session": { "notices": {} } })).await;
+    other.load(&session, first.cwd()).await;
+
+    other.turn(&session, "say two").await;
+    other.prompt(&session, "crash 1").await.error().await;
+    other.turn(&session, "say three").await;
+
+    let notices: Vec<Value> =
+        other.updates(&session).into_iter().filter(|update| update["sessionUpdate"] == "notice").collect();
+    let [notice] = notices.as_slice() else { panic!("{notices:?}") };
+    let told = notice["description"].as_str().unwrap();
+    assert!(
+        told.contains(r#""high" for the option `effort`"#) && told.contains(r#""code" for the option `mode`"#),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn the_current_model_is_one_of_those_offered_also_if_the_option_has_other_values() {
+    let abilities = ["models", "options", "resume"];
+    let world = agent_that_can(&abilities).with("--fault", "long-models").with_memory().start();
+    let client = world.client_that_can(json!({ "session": { "notices": {} } })).await;
+    let session = client.new_session(world.cwd()).await;
+    client.turn(&session, "say one").await;
+
+    let params = json!({ "sessionId": session, "configId": "model", "value": "m2" });
+    client.call("session/set_config_option", params).await.unwrap();
+    let before = in_force(&loaded(&world, &session).await);
+    client.prompt(&session, "crash 1").await.error().await;
+    let agents = set_in_agent(&client, &session).await;
+
+    let after = in_force(&loaded(&world, &session).await);
+    let is_offered = |told: &Value| ["m1[long]", "m2[long]"].contains(&told["model"].as_str().unwrap());
+    assert!(is_offered(&before) && is_offered(&after), "{before} {after}");
+    assert_eq!((&agents["model"], &after["options"]["model"]), (&json!("m2"), &json!("m2")));
+    assert!(client.updates(&session).iter().all(|update| update["sessionUpdate"] != "notice"));
+}
