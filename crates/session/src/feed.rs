@@ -16,7 +16,7 @@ use crate::Error;
 use crate::capabilities::Shows;
 use crate::client::ClientReply;
 use crate::lock::lock;
-use crate::shown::{shown, update_line};
+use crate::shown::{may_hide, push_update_line, shown, update_line};
 
 /// How many bytes of live updates wait for a client before they are left in the store.
 const ROOM: usize = 1024 * 1024;
@@ -205,9 +205,14 @@ impl Runner {
                 Ok(page) => page,
                 Err(error) => return Ok(Err(error)),
             };
+            let is_all_shown = !may_hide(&page, self.shows);
             let mut lines = String::with_capacity(PIECE + PIECE / 8);
-            for params in page.lines().filter_map(|line| shown(line, self.shows)) {
-                lines.push_str(&update_line(session.as_str(), &params));
+            for params in page.lines() {
+                if is_all_shown {
+                    push_update_line(&mut lines, session.as_str(), params);
+                } else if let Some(params) = shown(params, self.shows) {
+                    push_update_line(&mut lines, session.as_str(), &params);
+                }
                 if lines.len() >= PIECE {
                     let next = String::with_capacity(PIECE + PIECE / 8);
                     self.connection.send_lines(std::mem::replace(&mut lines, next)).await?;

@@ -11,11 +11,7 @@ use crate::choices::without_booleans;
 /// The params of an update, which lack the session id, for a client that can show `shows`; `None` to leave it out.
 pub(crate) fn shown(params: &str, shows: Shows) -> Option<Cow<'_, str>> {
     // A look at the text is enough for nearly all updates.
-    let may_be = |name: &str, is_shown: bool| !is_shown && params.contains(name);
-    if !may_be("\"notice\"", shows.notices)
-        && !may_be("\"compaction_", shows.compaction)
-        && !may_be("config_option_update", shows.boolean_options)
-    {
+    if !may_hide(params, shows) {
         return Some(params.into());
     }
     let update = Members::read(params)?.get("update")?;
@@ -37,16 +33,29 @@ pub(crate) fn shown(params: &str, shows: Shows) -> Option<Cow<'_, str>> {
     Some(params.into())
 }
 
+/// Whether something in `text`, the params of one update or of many, may be nothing for a client that can show `shows`.
+pub(crate) fn may_hide(text: &str, shows: Shows) -> bool {
+    let may_be = |name: &str, is_shown: bool| !is_shown && text.contains(name);
+    may_be("\"notice\"", shows.notices)
+        || may_be("\"compaction_", shows.compaction)
+        || may_be("config_option_update", shows.boolean_options)
+}
+
 /// The line of a `session/update` of `session` with `params`, which lack the session id.
 pub(crate) fn update_line(session: &str, params: &str) -> String {
-    let rest = params.trim_start().strip_prefix('{').unwrap_or(params);
-    let mut line = String::with_capacity(rest.len() + session.len() + 80);
-    line.push_str("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":");
-    push_string(&mut line, session);
-    line.push(',');
-    line.push_str(rest);
-    line.push_str("}\n");
+    let mut line = String::with_capacity(params.len() + session.len() + 80);
+    push_update_line(&mut line, session, params);
     line
+}
+
+/// Writes such a line behind `lines`.
+pub(crate) fn push_update_line(lines: &mut String, session: &str, params: &str) {
+    let rest = params.trim_start().strip_prefix('{').unwrap_or(params);
+    lines.push_str("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":");
+    push_string(lines, session);
+    lines.push(',');
+    lines.push_str(rest);
+    lines.push_str("}\n");
 }
 
 #[cfg(test)]

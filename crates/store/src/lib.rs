@@ -4,6 +4,7 @@
 //! once stored. What an [`append`](SessionStore::append) returned survives the death of this process; what a later
 //! [`flush`](SessionStore::flush) returned survives the loss of power.
 
+mod begun;
 mod cut;
 mod error;
 mod fork;
@@ -21,6 +22,7 @@ use async_trait::async_trait;
 use futures::{Stream, stream};
 use rejoin_transcript::{Entry, EntryNumber, Fact, Session, SessionId, Step, Timestamp};
 
+use begun::Begun;
 pub use error::StoreError;
 pub use lease::{Lease, Owner};
 pub use list::{ArchivedFilter, Cursor, ListFilter, PAGE_SIZE, Page};
@@ -137,17 +139,22 @@ pub trait SessionStore: Send + Sync {
 }
 
 /// The replay of `session` from `place`, in bounded memory: pages of lines, each the params of a `session/update`
-/// without the session id.
+/// without the session id. The next page is read while this one is used.
 pub fn replay_pages<'a, S: SessionStore + ?Sized>(
     store: &'a S,
     session: &'a SessionId,
     place: ReplayPlace,
 ) -> impl Stream<Item = Result<String, StoreError>> + 'a {
-    stream::try_unfold(Some(place), move |place| async move {
-        let Some(place) = place else { return Ok(None) };
-        let from = place.progress();
-        let page = store.replay(session, place).await?.moved_on(session, from)?;
-        Ok(Some((page.lines, page.next)))
+    let read = move |place: ReplayPlace| (place.progress(), Begun::later(store.replay(session, place)));
+    stream::try_unfold(Some(read(place)), move |reading| async move {
+        let Some((from, mut page)) = reading else { return Ok(None) };
+        let Some(page) = page.end().await else { return Ok(None) };
+        let page = page?.moved_on(session, from)?;
+        let next = match page.next.map(read) {
+            Some((from, page)) => Some((from, page.begin().await)),
+            None => None,
+        };
+        Ok(Some((page.lines, next)))
     })
 }
 

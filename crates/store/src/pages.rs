@@ -4,14 +4,12 @@
 //! that are full have the same length, so when two in a row have, the next is taken to have it, too. A page that was
 //! read from the wrong place is not used.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
-use std::task::Poll;
+use std::future::Future;
 
-use futures::future::{MaybeDone, maybe_done};
 use futures::{Stream, TryStreamExt, stream};
 use rejoin_transcript::{Entry, EntryNumber, SessionId};
 
+use crate::begun::Begun;
 use crate::{SessionStore, StoreError};
 
 /// All entries of `session` behind `after`, in bounded memory. The next pages are read while this one is used.
@@ -20,7 +18,7 @@ pub fn entries<'a, S: SessionStore + ?Sized>(
     session: &'a SessionId,
     after: EntryNumber,
 ) -> impl Stream<Item = Result<Entry, StoreError>> + 'a {
-    let read = move |after| Reading { after, page: Box::pin(maybe_done(store.read(session, after))) };
+    let read = move |after| Reading { after, page: Begun::later(store.read(session, after)) };
     let pages = Pages { session, read, next: read(after), foretold: None, length: 0 };
     let pages = stream::try_unfold(pages, |mut pages| async move {
         let page = pages.next().await?;
@@ -32,23 +30,16 @@ pub fn entries<'a, S: SessionStore + ?Sized>(
 /// A page that is being read.
 struct Reading<F: Future> {
     after: EntryNumber,
-    page: Pin<Box<MaybeDone<F>>>,
+    page: Begun<F>,
 }
 
 impl<F: Future<Output = Result<Vec<Entry>, StoreError>>> Reading<F> {
-    /// Looks at it once, so that it begins.
-    async fn begin(mut self) -> Self {
-        poll_fn(|context| {
-            let _ = self.page.as_mut().poll(context);
-            Poll::Ready(())
-        })
-        .await;
-        self
+    async fn begin(self) -> Self {
+        Self { page: self.page.begin().await, ..self }
     }
 
     async fn end(&mut self) -> Result<Vec<Entry>, StoreError> {
-        self.page.as_mut().await;
-        self.page.as_mut().take_output().unwrap_or(Ok(Vec::new()))
+        self.page.end().await.unwrap_or(Ok(Vec::new()))
     }
 }
 
@@ -107,7 +98,7 @@ mod tests {
         let read = |after: EntryNumber| {
             let end = ends.iter().copied().find(|end| *end > after.get()).unwrap_or_default();
             let page: Vec<Entry> = (after.get() + 1..=end).map(entry).collect();
-            Reading { after, page: Box::pin(maybe_done(ready(Ok(page)))) }
+            Reading { after, page: Begun::later(ready(Ok(page))) }
         };
         let session = SessionId::parse("s").unwrap();
         let mut pages = Pages { session: &session, read, next: read(EntryNumber::START), foretold: None, length: 0 };
@@ -127,7 +118,7 @@ mod tests {
     #[test]
     fn a_page_that_comes_again_is_an_error() {
         let session = SessionId::parse("s").unwrap();
-        let read = |after| Reading { after, page: Box::pin(maybe_done(ready(Ok(vec![entry(1)])))) };
+        let read = |after| Reading { after, page: Begun::later(ready(Ok(vec![entry(1)]))) };
         let mut pages = Pages { session: &session, read, next: read(EntryNumber::START), foretold: None, length: 0 };
         assert!(pages.next().now_or_never().unwrap().is_ok());
         let again = pages.next().now_or_never().unwrap();

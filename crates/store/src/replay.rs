@@ -64,6 +64,11 @@ impl ReplayPlace {
         Self { upto: Some(number), ..Self::all() }
     }
 
+    /// Whether nothing was replayed yet.
+    pub(crate) fn is_at_start(&self) -> bool {
+        self.after == EntryNumber::START && self.piece.is_none()
+    }
+
     /// How far the replay has come.
     pub(crate) fn progress(&self) -> Progress {
         (self.after, self.piece)

@@ -15,6 +15,9 @@ const PAGE_ENTRIES: usize = 512;
 /// … or this many bytes of them.
 const PAGE_BYTES: usize = 512 * 1024;
 
+/// The first page of a replay ends sooner, so that something is there to be sent while the next is read.
+const FIRST_REPLAY_BYTES: usize = 32 * 1024;
+
 /// A page that is longer than this is likely to get full, and is given the room at once.
 const SHORT_BYTES: usize = 32 * 1024;
 
@@ -153,6 +156,7 @@ struct Piece {
 pub(super) fn replay_page(db: &Db<'_>, session: &SessionId, mut place: ReplayPlace) -> Result<ReplayPage, StoreError> {
     let log = find_log(db, session)?;
     let upto = place.fix_end(head(db, log)?);
+    let page_bytes = if place.is_at_start() { FIRST_REPLAY_BYTES } else { PAGE_BYTES };
     let mut lines = String::new();
     for stretch in stretches(db, log)? {
         let upto = stretch.upto.min(upto);
@@ -171,7 +175,7 @@ pub(super) fn replay_page(db: &Db<'_>, session: &SessionId, mut place: ReplayPla
                 place.take_piece(piece.id, &text, piece.states.map(|states| (piece.last, states)));
                 last_piece = place.piece;
                 lines.push_str(&text);
-                if lines.len() > PAGE_BYTES {
+                if lines.len() > page_bytes {
                     return Ok(ReplayPage { lines, next: Some(place) });
                 }
             }
@@ -184,7 +188,7 @@ pub(super) fn replay_page(db: &Db<'_>, session: &SessionId, mut place: ReplayPla
                 return Err(db.damaged(format!("session `{session}` ends at entry {}, not at {upto}", place.after)));
             }
             place.fold_entries(&entries, &mut lines);
-            if lines.len() > PAGE_BYTES {
+            if lines.len() > page_bytes {
                 return Ok(ReplayPage { lines, next: Some(place) });
             }
         }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use futures::TryStreamExt;
 use rejoin_store::{
-    Damage, ListFilter, ReplayPlace, Retention, Run, SessionStore, SqliteStore, StoreError, new_session_id,
+    Damage, ListFilter, ReplayPage, ReplayPlace, Retention, Run, SessionStore, SqliteStore, StoreError, new_session_id,
     replay_pages,
 };
 use rejoin_transcript::{EntryNumber, Fact};
@@ -476,16 +476,19 @@ async fn a_reader_of_pieces_that_are_joined_meanwhile_gets_everything_once() {
     let (session, lease) = create_and_acquire(&store).await;
     let long = |turn: u32| format!("b{turn} {}", "y".repeat(10_000));
     // Too big to be joined; then those that will be, with the end of a page among them.
-    append_turn(&store, &lease, 1, "a", &"x".repeat(500_000)).await;
-    for turn in 2..=15 {
+    append_turn(&store, &lease, 1, "a", &"x".repeat(40_000)).await;
+    append_turn(&store, &lease, 2, "a", &"x".repeat(500_000)).await;
+    for turn in 3..=16 {
         append_turn(&store, &lease, turn, "a", &long(turn)).await;
     }
     found(&store, "a").await;
     let (whole, before) = (replay_of(&read_all(&store, &session).await), pieces(folder.path()));
-    let first = store.replay(&session, ReplayPlace::all()).await.unwrap();
+    let mut first = store.replay(&session, ReplayPlace::all()).await.unwrap();
+    let second = store.replay(&session, first.next.unwrap()).await.unwrap();
+    first = ReplayPage { lines: first.lines + &second.lines, next: second.next };
 
-    assert!(first.lines.contains("b2 ") && !first.lines.contains("b9 "), "the page does not end among them");
-    for turn in 16..=20 {
+    assert!(first.lines.contains("b3 ") && !first.lines.contains("b12 "), "the page does not end among them");
+    for turn in 17..=21 {
         append_turn(&store, &lease, turn, "a", &long(turn)).await;
     }
     found(&store, "a").await;
