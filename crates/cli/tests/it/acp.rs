@@ -20,7 +20,16 @@ pub(crate) struct Acp {
 impl Acp {
     /// Starts it with the agent that `agent` starts.
     pub(crate) fn start(world: &World, agent: &[&str]) -> Self {
-        let mut command = world.command(&[&["acp", "--"], agent].concat());
+        Self::start_with(world, &[&["acp", "--"], agent].concat())
+    }
+
+    /// Starts it with the built-in agent.
+    pub(crate) fn start_built_in(world: &World) -> Self {
+        Self::start_with(world, &["acp"])
+    }
+
+    fn start_with(world: &World, args: &[&str]) -> Self {
+        let mut command = world.command(args);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         Self { child, stdin, stdout }
@@ -30,6 +39,11 @@ impl Acp {
     pub(crate) fn send(&mut self, id: u64, method: &str, params: &Value) {
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         writeln!(self.stdin, "{request}").unwrap();
+    }
+
+    /// Answers what it asked with the request `id`.
+    pub(crate) fn respond(&mut self, id: &Value, result: &Value) {
+        writeln!(self.stdin, "{}", json!({ "jsonrpc": "2.0", "id": id, "result": result })).unwrap();
     }
 
     /// The next message; nothing at the end of the output.

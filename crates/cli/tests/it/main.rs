@@ -6,6 +6,7 @@
 mod acp;
 #[cfg(target_os = "linux")]
 mod test_acp;
+mod test_built_in;
 mod test_config;
 mod test_export;
 mod test_global;
