@@ -1,6 +1,8 @@
 // A client on the TypeScript SDK: starts the program that its arguments name, walks through the life of a session, ends
 // the program, and goes on with another process of it. `client.py` does the same on the Python SDK.
 //
+// With `--echo` as its first argument the walk is a short one, with an agent that says what it hears.
+//
 // Prints `ok STEP` for each step; stops at the first that is not as it should be, with the reason and exit code 1.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -11,6 +13,7 @@ import * as acp from "@agentclientprotocol/sdk/unstable";
 const { session } = acp.methods.agent;
 const cwd = process.cwd();
 const opening = { cwd, mcpServers: [] };
+const isEcho = process.argv[2] === "--echo";
 
 /** The first process: makes a session, and gives its id and what was seen of it. */
 async function begin(agent, seen) {
@@ -58,6 +61,42 @@ async function goOn(agent, seen, sessionId, live) {
   ok("delete");
 }
 
+/** A conversation with an agent that says what it hears: the first process. */
+async function beginEcho(agent, seen) {
+  await initialize(agent);
+  const { sessionId, modes } = await agent.request(session.new, opening);
+  assert.deepEqual(modes.availableModes.map(({ id }) => id), ["ask", "code", "architect"]);
+  ok("new");
+  assert.equal(await prompt(agent, sessionId, "Hello, heron."), "end_turn");
+  // Before it may stand the remark that no model is configured.
+  assert.match(seen.agent, /Hello, heron\.$/);
+  ok("prompt");
+  await agent.request(session.setMode, { sessionId, modeId: "code" });
+  seen.clear();
+  await prompt(agent, sessionId, "/mode");
+  assert.equal(seen.agent, "The mode is code.\n");
+  ok("mode");
+  return { sessionId };
+}
+
+/** The second process. */
+async function goOnEcho(agent, seen, sessionId) {
+  await initialize(agent);
+  assert.deepEqual(await list(agent), [sessionId]);
+  const { modes } = await agent.request(session.load, { sessionId, ...opening });
+  assert.equal(modes.currentModeId, "code");
+  assert.equal(seen.user, "Hello, heron./mode");
+  ok("load");
+  const fork = await agent.request(session.fork, { sessionId, ...opening });
+  seen.clear();
+  assert.equal(await prompt(agent, fork.sessionId, "Again."), "end_turn");
+  assert.equal(seen.agent, "Again.");
+  ok("fork");
+  await agent.request(session.delete, { sessionId });
+  assert.deepEqual(await list(agent), [fork.sessionId]);
+  ok("delete");
+}
+
 async function initialize(agent) {
   const request = { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities: {} };
   const { protocolVersion, agentCapabilities } = await agent.request("initialize", request);
@@ -87,7 +126,7 @@ async function remembers(agent, seen, sessionId) {
 
 /** Starts the program, has `walk` speak with it, and waits until it has ended. */
 async function connected(walk) {
-  const [command, ...args] = process.argv.slice(2);
+  const [command, ...args] = process.argv.slice(isEcho ? 3 : 2);
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(child, "exit");
   const seen = new Seen();
@@ -132,8 +171,9 @@ function fail(error) {
 
 setTimeout(() => fail(new Error("it took more than a minute")), 60_000).unref();
 try {
-  const { sessionId, live } = await connected(begin);
-  await connected((agent, seen) => goOn(agent, seen, sessionId, live));
+  const { sessionId, live } = await connected(isEcho ? beginEcho : begin);
+  const rest = isEcho ? goOnEcho : goOn;
+  await connected((agent, seen) => rest(agent, seen, sessionId, live));
 } catch (error) {
   fail(error);
 }

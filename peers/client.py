@@ -1,6 +1,8 @@
 """A client on the Python SDK: starts the program that its arguments name, walks through the life of a session, ends the
 program, and goes on with another process of it. `client.mjs` does the same on the TypeScript SDK.
 
+With `--echo` as its first argument the walk is a short one, with an agent that says what it hears.
+
 Prints `ok STEP` for each step; stops at the first that is not as it should be, with the reason and exit code 1."""
 
 import asyncio
@@ -12,11 +14,14 @@ import acp
 
 CWD = os.getcwd()
 OPENING = {"cwd": CWD, "mcp_servers": []}
+IS_ECHO = sys.argv[1] == "--echo"
+COMMAND = sys.argv[2:] if IS_ECHO else sys.argv[1:]
 
 
 async def main():
-    session_id, live = await connected(begin)
-    await connected(lambda agent, seen: go_on(agent, seen, session_id, live))
+    session_id, live = await connected(begin_echo if IS_ECHO else begin)
+    rest = go_on_echo if IS_ECHO else go_on
+    await connected(lambda agent, seen: rest(agent, seen, session_id, live))
 
 
 async def begin(agent, seen):
@@ -72,6 +77,42 @@ async def go_on(agent, seen, session_id, live):
     ok("delete")
 
 
+async def begin_echo(agent, seen):
+    """A conversation with an agent that says what it hears: the first process."""
+    await initialize(agent)
+    made = await agent.new_session(**OPENING)
+    expect([mode.id for mode in made.modes.available_modes], ["ask", "code", "architect"])
+    ok("new")
+    expect(await prompt(agent, made.session_id, "Hello, heron."), "end_turn")
+    # Before it may stand the remark that no model is configured.
+    expect(seen.agent[-len("Hello, heron.") :], "Hello, heron.")
+    ok("prompt")
+    await agent.set_session_mode(session_id=made.session_id, mode_id="code")
+    seen.clear()
+    await prompt(agent, made.session_id, "/mode")
+    expect(seen.agent, "The mode is code.\n")
+    ok("mode")
+    return made.session_id, seen
+
+
+async def go_on_echo(agent, seen, session_id, _):
+    """The second process."""
+    await initialize(agent)
+    expect(await listed(agent), [session_id])
+    loaded = await agent.load_session(session_id=session_id, **OPENING)
+    expect(loaded.modes.current_mode_id, "code")
+    expect(seen.user, "Hello, heron./mode")
+    ok("load")
+    fork_id = (await agent.fork_session(session_id=session_id, **OPENING)).session_id
+    seen.clear()
+    expect(await prompt(agent, fork_id, "Again."), "end_turn")
+    expect(seen.agent, "Again.")
+    ok("fork")
+    await agent._conn.send_request("session/delete", {"sessionId": session_id})
+    expect(await listed(agent), [fork_id])
+    ok("delete")
+
+
 async def initialize(agent):
     told = await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
     expect(told.protocol_version, acp.PROTOCOL_VERSION)
@@ -100,7 +141,7 @@ async def remembers(agent, seen, session_id):
 async def connected(walk):
     """Starts the program, has `walk` speak with it, and waits until it has ended."""
     seen = Seen()
-    started = acp.spawn_agent_process(seen, *sys.argv[1:], cwd=CWD, transport_kwargs={"stderr": None, "shutdown_timeout": 20})
+    started = acp.spawn_agent_process(seen, *COMMAND, cwd=CWD, transport_kwargs={"stderr": None, "shutdown_timeout": 20})
     async with started as (agent, process):
         result = await walk(agent, seen)
     expect(process.returncode, 0)

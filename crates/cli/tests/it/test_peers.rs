@@ -51,6 +51,31 @@ fn the_python_sdk_can_do_everything_with_an_agent_on_the_python_sdk() {
 }
 
 #[test]
+fn the_typescript_sdk_talks_with_the_built_in_agent() {
+    check_built_in("client.mjs");
+}
+
+#[test]
+fn the_python_sdk_talks_with_the_built_in_agent() {
+    check_built_in("client.py");
+}
+
+#[test]
+fn acpx_talks_with_the_built_in_agent() {
+    let Some(peers) = Peers::find() else { return };
+    let acpx = Acpx { peers: &peers, world: World::new(), agent: format!("'{}' acp", env!("CARGO_BIN_EXE_rejoin")) };
+
+    let id = acpx.run(&["--format", "quiet", "sessions", "new"]).trim().to_owned();
+    let said = acpx.run(&["--format", "quiet", "prompt", "Hello, heron."]);
+    assert!(said.ends_with("Hello, heron.\n"), "{said}");
+    acpx.run(&["sessions", "close"]);
+    acpx.run(&["--format", "quiet", "sessions", "new", "--resume-session", &id]);
+    assert_eq!(acpx.run(&["--format", "quiet", "prompt", "Again."]).trim(), "Again.");
+    acpx.run(&["sessions", "close"]);
+    assert_eq!(acpx.listed(), [id.as_str()]);
+}
+
+#[test]
 fn acpx_can_do_everything_it_knows_with_an_agent_on_the_typescript_sdk() {
     let Some(peers) = Peers::find() else { return };
     let acpx = Acpx::new(&peers, "agent.mjs");
@@ -87,6 +112,33 @@ fn check(client: &str, agent: &str) {
     let done = world.finish(command, "");
 
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), STEPS), "{done}");
+}
+
+/// What the clients on the SDKs walk through with the built-in agent.
+const ECHO_STEPS: &str = "\
+ok initialize
+ok new
+ok prompt
+ok mode
+ok end
+ok initialize
+ok load
+ok fork
+ok delete
+ok end
+";
+
+/// Has the client on an SDK talk with the built-in agent.
+fn check_built_in(client: &str) {
+    let Some(peers) = Peers::find() else { return };
+    let world = World::new();
+    let [interpreter, script] = peers.command(client);
+    let mut command = peers.start(&world, &interpreter);
+    command.arg(script).args(["--echo", env!("CARGO_BIN_EXE_rejoin"), "acp"]);
+
+    let done = world.finish(command, "");
+
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), ECHO_STEPS), "{done}");
 }
 
 /// The clients and agents that `./setup` has installed.
