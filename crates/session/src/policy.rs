@@ -8,6 +8,8 @@ use rejoin_transcript::{
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::agent::is_of_briefing;
+
 /// An agent's `session/update`, read once.
 #[derive(Debug)]
 pub(crate) struct AgentUpdate {
@@ -43,7 +45,12 @@ pub(crate) fn step_of(
         return Some(step.with_audience(Audience::Agent));
     }
     let StepKind::Update(kind) = step.kind else { return None };
-    if kind == UpdateKind::UserMessageChunk && echo.takes(&step.body) {
+    let is_ours = match kind {
+        UpdateKind::UserMessageChunk => echo.takes(&step.body),
+        UpdateKind::SessionInfo => is_named_by_briefing(&step.body),
+        _ => false,
+    };
+    if is_ours {
         return Some(step.with_audience(Audience::Layer));
     }
     Some(match ids.assign(turn, kind, &step.body, new_message_id) {
@@ -65,6 +72,12 @@ fn is_private(update: &Json) -> bool {
         Some(Members::read(Members::read(meta)?.get_some("rejoin")?)?.get("private")? == "true")
     };
     update.as_str().contains("\"private\"") && private().unwrap_or(false)
+}
+
+/// Whether the agent names the session by what it was told in a briefing, which nobody is to see.
+fn is_named_by_briefing(update: &Json) -> bool {
+    let title = update.members().and_then(|members| Some(is_of_briefing(&members.get_string("title")?)));
+    title.unwrap_or(false)
 }
 
 /// What of a prompt an agent may send back as the user's words. The client knows what it said, so it is not shown again.

@@ -34,6 +34,23 @@ pub(crate) async fn briefing(
     Ok(digest.finish())
 }
 
+/// Whether `title` is made of the beginning of a briefing: agents name a session by its first prompt, whole or cut off,
+/// in quotes, in other letters.
+pub(crate) fn is_of_briefing(title: &str) -> bool {
+    /// Shorter ones may be anyone's.
+    const SHORTEST: usize = 20;
+    /// So much of the head is nobody else's.
+    const ENOUGH: usize = 40;
+    let (title, head) = (words(title), words(HEAD));
+    title.len() >= SHORTEST && (head.starts_with(&title) || title.starts_with(&head[..ENOUGH]))
+}
+
+/// The letters and digits of `text` in small letters, with one blank between words.
+fn words(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
+}
+
 /// The beginning of a conversation and as much of its end as there is room for.
 struct Digest {
     room: usize,
@@ -148,6 +165,29 @@ mod tests {
         }
         let expected = "\nUser: Fix it\nYou: I will.\n[tool: Edit (failed)]\n\nUser: Thanks";
         assert_eq!(digest.finish(), format!("{HEAD}{expected}{FOOT}"));
+    }
+
+    #[test]
+    fn titles_that_are_made_of_it_are_known() {
+        let cut = |at: usize, behind: &str| format!("{}{behind}", &HEAD[..at]);
+        for title in [
+            HEAD.to_owned(),
+            cut(80, "…"),
+            cut(31, "..."),
+            cut(47, ""),
+            HEAD.to_uppercase(),
+            format!("\"{}\"", cut(50, "…")),
+            "**This Conversation Began Earlier**".to_owned(),
+            "this-conversation-began-earlier-in-another".to_owned(),
+            format!("{HEAD}\nUser: Fix the login"),
+        ] {
+            assert!(is_of_briefing(&title), "{title}");
+        }
+        for title in
+            ["", "This", "This conversation", "This conversation began with a bug", "Fix the login", "Ünïcödé …"]
+        {
+            assert!(!is_of_briefing(title), "{title}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod source;
 mod strangers;
 
 pub(crate) use agents::Agents;
+pub(crate) use briefing::is_of_briefing;
 pub(crate) use link::Link;
 pub(crate) use opening::Opening;
 pub(crate) use requests::choice_request;

@@ -50,6 +50,11 @@ struct Turn {
 impl Turn {
     async fn note_prompt(&self, blocks: &[Value]) {
         let id = self.new_id();
+        if self.agent.args.has_fault("titles") && self.session.history().is_empty() {
+            let title: String = blocks[0]["text"].as_str().unwrap_or_default().chars().take(60).collect();
+            let update = json!({ "sessionUpdate": "session_info_update", "title": format!("{title}…") });
+            self.send(&update.to_string()).await;
+        }
         for block in blocks {
             let mut update = json!({ "sessionUpdate": "user_message_chunk", "content": block });
             if let Some(id) = &id {

@@ -242,3 +242,18 @@ async fn a_fork_with_more_than_a_page_of_its_own_is_loaded_and_briefed_of_whole(
         "{briefing}"
     );
 }
+
+#[tokio::test]
+async fn a_briefing_is_not_taken_for_a_title() {
+    let world = plain_agent().with("--fault", "titles").start();
+    let (client, session) = with_dead_agent(&world, with_notices()).await;
+
+    client.turn(&session, "say two").await;
+
+    let loads = world.client().await;
+    let replay = loads.load(&session, world.cwd()).await;
+    let title = client.call("session/list", json!({})).await.unwrap()["sessions"][0]["title"].clone();
+    let told = [client.updates(&session), replay].concat();
+    assert_eq!(title, "say one…");
+    assert!(told.iter().all(|update| !update.to_string().contains("began earlier")), "{told:?}");
+}
