@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use rejoin_store::StoreError;
+use rejoin_transcript::json::{Members, set_member, write_string};
 use rejoin_transcript::{Cwd, SessionId};
-use rejoin_wire::RpcError;
+use rejoin_wire::{RawValue, RpcError};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -138,6 +139,7 @@ impl Error {
     pub fn to_rpc(&self) -> RpcError {
         let with = |code, data: &Value| RpcError::new(code, self.to_string()).with_data(data);
         match self {
+            Self::Agent(error) if error.code() == AUTH_REQUIRED => with_kind(error, "auth_required"),
             Self::Agent(error) => error.clone(),
             Self::InvalidParams { field, .. } => {
                 with(RpcError::INVALID_PARAMS, &json!({ "kind": "invalid_params", "field": field }))
@@ -171,6 +173,19 @@ impl Error {
     }
 }
 
+/// What agents answer that want a login first.
+const AUTH_REQUIRED: i64 = -32000;
+
+/// An agent's error with `kind` in its `data`, if there is room for it.
+fn with_kind(error: &RpcError, kind: &str) -> RpcError {
+    let data = Members::read(error.as_json()).and_then(|error| error.get_some("data")).unwrap_or("{}");
+    if Members::read(data).is_none_or(|data| data.get("kind").is_some()) {
+        return error.clone();
+    }
+    let data = set_member(data, "kind", &write_string(kind)).and_then(|data| RawValue::from_string(data).ok());
+    data.map_or_else(|| error.clone(), |data| error.clone().with_data(&data))
+}
+
 fn agent_failed(agent: &str, what: &str, stderr: &str) -> String {
     match stderr.trim().lines().last() {
         Some(last) => format!("agent `{agent}` {what}; it last said: {last}"),
@@ -199,4 +214,23 @@ fn store_error(error: &StoreError) -> RpcError {
         source = cause.source();
     }
     RpcError::new(error.code().into(), message).with_data(&data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_wants_a_login_gets_its_kind_named() {
+        let check = |error: RpcError, expected: &Value| {
+            let told: Value = serde_json::from_str(Error::Agent(error).to_rpc().as_json()).unwrap();
+            assert_eq!(told["data"], *expected);
+        };
+        let error = |code| RpcError::new(code, "no key");
+        check(error(-32000), &json!({ "kind": "auth_required" }));
+        check(error(-32000).with_data(&json!({ "x": 1 })), &json!({ "x": 1, "kind": "auth_required" }));
+        check(error(-32000).with_data(&json!({ "kind": "quota" })), &json!({ "kind": "quota" }));
+        check(error(-32000).with_data(&json!("no")), &json!("no"));
+        check(error(-32001), &Value::Null);
+    }
 }
