@@ -40,6 +40,18 @@ impl McpServers {
         self.0.iter().map(|server| server.names.clone()).collect()
     }
 
+    /// The values of their environments and headers.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let values = |server: &McpServer| {
+            let members = Members::read(&server.json)?;
+            let pairs = ["env", "headers"].iter().filter_map(|field| members.get_some(field));
+            let pairs = pairs.flat_map(|pairs| serde_json::from_str::<Vec<&RawValue>>(pairs).unwrap_or_default());
+            let value = |pair: &RawValue| Some(Members::read(pair.get())?.get_string("value")?.into_owned());
+            Some(pairs.filter_map(value).filter(|value| !value.is_empty()).collect::<Vec<_>>())
+        };
+        self.0.iter().filter_map(values).flatten().collect()
+    }
+
     /// The array for an agent that can do `capabilities`, and the names of the servers left out because it can't.
     pub(crate) fn for_agent(&self, capabilities: &AgentCapabilities) -> (String, Vec<String>) {
         let (given, left_out): (Vec<&McpServer>, Vec<&McpServer>) =

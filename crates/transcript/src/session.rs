@@ -411,6 +411,14 @@ pub struct AgentSession {
     pub id: String,
     /// How many the agent has had for this session, this one included.
     pub generation: u32,
+    /// How many of the session's turns it does not hold: the agent was told of them, or has lost them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lacks: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// An amount of money.

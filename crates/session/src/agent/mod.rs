@@ -6,6 +6,7 @@ mod link;
 mod opening;
 mod reading;
 mod reapply;
+mod refusal;
 mod requests;
 mod restore;
 mod routes;

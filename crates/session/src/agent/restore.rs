@@ -9,15 +9,22 @@ use std::time::Duration;
 use futures::{StreamExt, pin_mut};
 use rejoin_store::{SessionStore, StoreError, entries};
 use rejoin_transcript::json::{Members, set_member};
-use rejoin_transcript::{Audience, EntryNumber, InForce, Replay, Replayed, Session, SessionId, StepKind};
+use rejoin_transcript::{AgentSession, Audience, EntryNumber, InForce, Replay, Replayed, Session, SessionId, StepKind};
 use rejoin_wire::RawValue;
+use tokio::time::Instant;
 
 use super::briefing::{briefing, is_notice};
 use super::opening::Opening;
-use super::routes::{AgentEvent, Events};
+use super::refusal::{self, Refusal};
+use super::routes::{AgentEvent, Events, Restored};
 use super::seat::Seat;
 use crate::Error;
 use crate::choices::Setup;
+
+/// How long a session is waited for that somebody else has open.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long until the agent is asked again.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// What is done with a session that the agent itself can't restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -89,6 +96,8 @@ pub(crate) struct Opened {
     pub(crate) wanted: InForce,
     /// What goes before the next prompt.
     pub(crate) briefing: Option<String>,
+    /// How many turns of the session are not in it.
+    pub(crate) lacks: u32,
     pub(crate) remarks: Vec<Remark>,
     /// What is to be said of settings that the agent no longer has.
     pub(crate) unrestored: Option<Remark>,
@@ -140,52 +149,105 @@ impl Opener {
 
     /// The upper rungs: the agent itself has the session. Gives why not.
     async fn reopen(&self, link: &Seat, session: &Session, upto: EntryNumber) -> Result<Result<Opened, String>, Error> {
-        let can = link.capabilities();
-        let is_its_own = session.facts.agent.name == link.info().name;
-        let mut reason = "the agent can neither resume nor load sessions".to_owned();
-        if !is_its_own {
+        if session.facts.agent.name != link.info().name {
             return Ok(Err(format!("the session began with another agent, {}", session.facts.agent.name)));
         }
-        if let Some(agent_session) = &session.facts.agent_session {
-            let id = &agent_session.id;
-            for (rung, method, is_able) in
-                [(Rung::Resume, "session/resume", can.resume), (Rung::Load, "session/load", can.load)]
-            {
-                if !is_able {
-                    continue;
-                }
-                // A resume replays nothing, so there is nothing to wait for.
-                let turns = if rung == Rung::Load { turns_upto(session, upto) } else { 0 };
-                match link.reopen(method, (id, turns), &self.opening.params(&can, Some(id)), self.limit).await {
-                    // An agent that knows nothing of what was said does not have the session, whatever it says.
-                    Ok((_, _, restored)) if turns > 0 && restored.user_messages == 0 => {
-                        link.leave(id);
-                        "what the agent has under the session's id holds nothing that the user said"
-                            .clone_into(&mut reason);
-                    }
-                    Ok((result, events, _)) => {
-                        return self.opened(link.clone(), result, events, rung, Some(id.clone())).map(Ok);
-                    }
-                    Err(error) if link.is_gone() => return Err(error),
-                    // One that does not answer will not answer to the next either.
-                    Err(error @ Error::AgentTimeout { .. }) => return Ok(Err(error.to_string())),
-                    Err(error) => reason = error.to_string(),
-                }
+        match &session.facts.agent_session {
+            Some(agent_session) => self.open_again(link, agent_session, turns_upto(session, upto)).await,
+            None if session.facts.parent.is_some() => self.fork(link, session, upto).await,
+            None => Ok(Err("the agent has no session of its own for it".to_owned())),
+        }
+    }
+
+    /// Has the agent resume or load its own session, of which we know `turns` turns.
+    async fn open_again(
+        &self,
+        link: &Seat,
+        agent_session: &AgentSession,
+        turns: u32,
+    ) -> Result<Result<Opened, String>, Error> {
+        let (can, id) = (link.capabilities(), &agent_session.id);
+        let mut reason = "the agent can neither resume nor load sessions".to_owned();
+        let patience = Instant::now() + PATIENCE;
+        for (rung, is_able) in [(Rung::Resume, can.resume), (Rung::Load, can.load)] {
+            if !is_able {
+                continue;
             }
-        } else if can.fork
-            && let Some(source) = self.fork_source(session, upto).await?
-        {
-            match link.open("session/fork", &self.opening.params(&can, Some(&source)), self.limit).await {
-                Ok((result, events)) => return self.opened(link.clone(), result, events, Rung::Fork, None).map(Ok),
+            // A resume replays nothing, so there is nothing to wait for.
+            let expected = if rung == Rung::Load { turns.saturating_sub(agent_session.lacks) } else { 0 };
+            match self.ask_again(link, rung, (id, expected), patience).await {
+                // An agent that knows nothing of what was said does not have the session, whatever it says.
+                Ok((_, _, restored)) if expected > 0 && restored.user_messages == 0 => {
+                    link.leave(id);
+                    "what the agent has under the session's id holds nothing that the user said"
+                        .clone_into(&mut reason);
+                }
+                Ok((result, events, restored)) => {
+                    let mut opened = self.opened(link.clone(), result, events, rung, Some(id.clone()))?;
+                    opened.lacks = agent_session.lacks;
+                    if restored.user_messages < expected {
+                        opened.lacks = turns - restored.user_messages;
+                        opened.remarks.push(forgetful(&link.info().name, restored.user_messages, expected));
+                    }
+                    return Ok(Ok(opened));
+                }
                 Err(error) if link.is_gone() => return Err(error),
-                Err(error) => reason = error.to_string(),
+                // One that does not answer will not answer to the next either.
+                Err(error @ Error::AgentTimeout { .. }) => return Ok(Err(error.to_string())),
+                Err(error) => reason = refusal::reason(&error, &self.opening),
             }
         }
         Ok(Err(reason))
     }
 
+    /// Asks the agent until it opens its session `id`, or says that it won't: whoever has it open may be about to close
+    /// it.
+    async fn ask_again(
+        &self,
+        link: &Seat,
+        rung: Rung,
+        (id, turns): (&str, u32),
+        patience: Instant,
+    ) -> Result<(Box<RawValue>, Events, Restored), Error> {
+        let method = if rung == Rung::Load { "session/load" } else { "session/resume" };
+        let params = self.opening.params(&link.capabilities(), Some(id));
+        let mut is_first = true;
+        loop {
+            match link.reopen(method, (id, turns), &params, self.limit).await {
+                Err(error) if Instant::now() < patience && !link.is_gone() => match Refusal::of(&error) {
+                    Refusal::InUse => {}
+                    Refusal::Unclear if is_first => {}
+                    Refusal::Unclear | Refusal::Final => return Err(error),
+                },
+                done => return done,
+            }
+            is_first = false;
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Has the agent fork the session that `session` is a fork of.
+    async fn fork(&self, link: &Seat, session: &Session, upto: EntryNumber) -> Result<Result<Opened, String>, Error> {
+        let can = link.capabilities();
+        if !can.fork {
+            return Ok(Err("the session is a fork, and the agent can't fork sessions".to_owned()));
+        }
+        let Some(source) = self.fork_source(session, upto).await? else {
+            return Ok(Err("the session is a fork, and the agent no longer has its source as it was then".to_owned()));
+        };
+        match link.open("session/fork", &self.opening.params(&can, Some(&source.id)), self.limit).await {
+            Ok((result, events)) => {
+                let mut opened = self.opened(link.clone(), result, events, Rung::Fork, None)?;
+                opened.lacks = source.lacks;
+                Ok(Ok(opened))
+            }
+            Err(error) if link.is_gone() => Err(error),
+            Err(error) => Ok(Err(refusal::reason(&error, &self.opening))),
+        }
+    }
+
     /// The agent's session that this one is a fork of, if neither has had a turn since.
-    async fn fork_source(&self, session: &Session, upto: EntryNumber) -> Result<Option<String>, Error> {
+    async fn fork_source(&self, session: &Session, upto: EntryNumber) -> Result<Option<AgentSession>, Error> {
         let Some(parent) = &session.facts.parent else { return Ok(None) };
         let source = match self.store.session(&parent.session_id).await {
             Ok(source) => source,
@@ -195,7 +257,7 @@ impl Opener {
         let is_same = source.facts.agent.name == session.facts.agent.name
             && !self.has_turn_in(&parent.session_id, parent.at, None).await?
             && !self.has_turn_in(&session.facts.session_id, parent.at, Some(upto)).await?;
-        Ok(source.facts.agent_session.filter(|_| is_same).map(|agent_session| agent_session.id))
+        Ok(source.facts.agent_session.filter(|_| is_same))
     }
 
     /// Whether a turn began in `session` behind the entry `after`, up to `upto`.
@@ -227,7 +289,8 @@ impl Opener {
         upto: EntryNumber,
         reason: String,
     ) -> Result<Opened, Error> {
-        let has_history = turns_upto(session, upto) > 0;
+        let turns = turns_upto(session, upto);
+        let has_history = turns > 0;
         let takes_record = link.capabilities().transcript;
         // One that takes the record of its own session has all of it, as if it had kept it itself.
         let is_whole = takes_record && session.facts.agent.name == link.info().name;
@@ -249,6 +312,7 @@ impl Opener {
         }
         let (result, events) = link.open("session/new", &params, self.limit).await?;
         let mut opened = self.opened(link.clone(), result, events, rung, None)?;
+        opened.lacks = turns;
         if rung == Rung::Briefing {
             let id = &session.facts.session_id;
             opened.briefing = Some(briefing(&*self.store, id, upto, self.briefing_limit).await?);
@@ -309,8 +373,21 @@ impl Opener {
         let setup = Setup::read(result.get());
         let in_force = setup.in_force();
         let wanted = in_force.clone();
-        let (briefing, unrestored, news) = (None, None, Vec::new());
-        Ok(Opened { link, id, events, rung, setup, in_force, wanted, briefing, remarks, unrestored, news, result })
+        Ok(Opened {
+            link,
+            id,
+            events,
+            rung,
+            setup,
+            in_force,
+            wanted,
+            briefing: None,
+            lacks: 0,
+            remarks,
+            unrestored: None,
+            news: Vec::new(),
+            result,
+        })
     }
 }
 
@@ -337,5 +414,12 @@ fn rebuilt(rung: Rung, agent: &str, reason: &str) -> Remark {
     Remark {
         title: "The session was rebuilt".to_owned(),
         description: format!("{agent} could not restore the session ({reason}). {memory}"),
+    }
+}
+
+fn forgetful(agent: &str, has: u32, of: u32) -> Remark {
+    Remark {
+        title: "The agent may not remember all".to_owned(),
+        description: format!("{agent} has {has} of the {of} messages that you sent it in this session."),
     }
 }

@@ -64,7 +64,7 @@ async fn begin(store: &Arc<dyn SessionStore>, agent: AgentInfo, id: String) -> R
     let nowhere = Cwd { raw: String::new(), canonical: String::new() };
     let mut session = Session::new(new_session_id(), nowhere, agent, now());
     session.facts.child = true;
-    session.facts.agent_session = Some(AgentSession { id, generation: 1 });
+    session.facts.agent_session = Some(AgentSession { id, generation: 1, lacks: 0 });
     let first = Step::of_layer(now(), Turn::After(0), LayerKind::StateSet, InForce::default().to_json());
     Recorder::create(Arc::clone(store), Owner::this_process(), session, first).await
 }

@@ -140,14 +140,14 @@ impl Live {
 
     /// The agent has the session open: takes over what it told of it.
     pub(crate) async fn opened(&mut self, opened: Opened) -> Result<(), Error> {
-        let Opened { link, id, events, rung, setup, in_force, briefing, remarks, unrestored, news, .. } = opened;
+        let Opened { link, id, events, rung, setup, in_force, briefing, lacks, remarks, unrestored, news, .. } = opened;
         let (facts, settings) = (&self.session()?.facts, &self.session()?.settings);
         let generation = match &facts.agent_session {
             Some(session) if session.id == id => session.generation,
             Some(session) => session.generation + 1,
             None => 1,
         };
-        let agent_session = AgentSession { id: id.clone(), generation };
+        let agent_session = AgentSession { id: id.clone(), generation, lacks };
         // One that has not been told yet what was said is not to be opened again as if it knew.
         let known = briefing.is_none().then(|| agent_session.clone());
         let mut told = vec![

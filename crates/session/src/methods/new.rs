@@ -55,7 +55,7 @@ impl New {
         let opened = live.opener(self.opening.clone()).open_new(seat).await?;
         let mut session = Session::new(live.id.clone(), resolve_cwd(&self.opening.cwd), opened.link.info(), now());
         session.facts.additional_directories.clone_from(&self.opening.directories);
-        session.facts.agent_session = Some(AgentSession { id: opened.id.clone(), generation: 1 });
+        session.facts.agent_session = Some(AgentSession { id: opened.id.clone(), generation: 1, lacks: 0 });
         session.settings.mcp_servers = self.opening.mcp.names();
         session.settings.modes.clone_from(&opened.setup.modes);
         session.settings.models.clone_from(&opened.setup.models);

@@ -26,7 +26,9 @@ impl Args {
     ///   before the answer to `session/new`), `cancel-error` (answers a cancel with an error), `one-id` (of all its new
     ///   sessions), `asks` (for a file before it has opened a session), `tells-no-settings` (when it opens a session
     ///   again), `late-replay` (behind the answer to `session/load`), `tells-choices` (by an update and a message before
-    ///   it answers one), `titles` (itself by its first prompt), `long-models` (whose ids are not the values of the option)
+    ///   it answers one), `titles` (itself by its first prompt), `long-models` (whose ids are not the values of the option),
+    ///   `locks` (a session that it has open, against other processes), `pretends` (to resume what it has lost),
+    ///   `vague` (says in an error's `data` alone what is wrong), `short-replay` (without the user's first message)
     /// - `--dies-on METHOD`, `--deaf-to METHOD` (never answers it), `--refuses METHOD`, `--holds METHOD` (answers it when
     ///   it gets the notification `_go` without a session, one for each)
     /// - `--state DIR`

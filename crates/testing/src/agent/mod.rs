@@ -104,6 +104,9 @@ impl Agent {
                 if self.args.has_fault("early") {
                     self.say(&session.id, &json!("early")).await;
                 }
+                if self.args.has_fault("locks") {
+                    session.lock();
+                }
                 let setup = session.setup(&self.args);
                 let result = json!({ "sessionId": session.id }).as_object().unwrap().clone();
                 self.sessions.lock().await.insert(session.id.clone(), Arc::new(session));
@@ -114,7 +117,14 @@ impl Agent {
                 self.ask_for_file(id).await;
                 // One that is open is not read again.
                 if self.session(params).await.is_err() {
-                    let Some(session) = Session::read(&self.args, id) else { return Err(not_found(id)) };
+                    let is_pretending = method == "session/resume" && self.args.has_fault("pretends");
+                    let Some(session) = Session::read(&self.args, id) else {
+                        return if is_pretending { Ok(json!({})) } else { Err(self.not_found(id)) };
+                    };
+                    if self.args.has_fault("locks") && !session.lock() {
+                        let error = format!("the session {id} is in use by another client");
+                        return Err(RpcError::new(RpcError::INVALID_REQUEST, error));
+                    }
                     self.sessions.lock().await.insert(id.to_owned(), Arc::new(session));
                 }
                 if method == "session/load" && !self.args.has_fault("late-replay") {
@@ -126,7 +136,12 @@ impl Agent {
             }
             "session/close" | "session/delete" => {
                 let id = params["sessionId"].as_str().unwrap_or_default();
-                let session = self.sessions.lock().await.remove(id);
+                let open = self.sessions.lock().await.remove(id);
+                if let Some(session) = &open {
+                    session.unlock();
+                }
+                // One that an earlier process kept goes too.
+                let session = if open.is_some() { open } else { Session::read(&self.args, id).map(Arc::new) };
                 if let Some(session) = session.filter(|_| method == "session/delete") {
                     session.forget();
                 }
@@ -193,7 +208,12 @@ impl Agent {
     /// Sends what the session in `params` remembers.
     async fn replay(&self, params: &Value) {
         let Ok(session) = self.session(params).await else { return };
-        for update in session.history() {
+        let mut history = session.history();
+        if self.args.has_fault("short-replay") {
+            let is_users = |update: &String| update.contains("user_message_chunk");
+            history.remove(history.iter().position(is_users).unwrap());
+        }
+        for update in history {
             self.update(&session.id, &update).await;
         }
     }
@@ -216,7 +236,16 @@ impl Agent {
 
     async fn session(&self, params: &Value) -> Result<Arc<Session>, RpcError> {
         let id = params["sessionId"].as_str().unwrap_or_default();
-        self.sessions.lock().await.get(id).cloned().ok_or_else(|| not_found(id))
+        self.sessions.lock().await.get(id).cloned().ok_or_else(|| self.not_found(id))
+    }
+
+    fn not_found(&self, id: &str) -> RpcError {
+        let what = format!("the agent has no session {id}");
+        if self.args.has_fault("vague") {
+            let data = json!({ "details": format!("{what}: it was not found") });
+            return RpcError::new(RpcError::INTERNAL, "Internal error").with_data(&data);
+        }
+        RpcError::new(-32002, what)
     }
 
     async fn update(&self, session: &str, update: &str) {
@@ -245,8 +274,4 @@ fn die(code: i32, why: &str) -> ! {
 /// What can be read of `params`.
 fn read(params: Option<Box<RawValue>>) -> Value {
     params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
-}
-
-fn not_found(id: &str) -> RpcError {
-    RpcError::new(-32002, format!("the agent has no session {id}"))
 }

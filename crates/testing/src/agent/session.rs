@@ -86,6 +86,25 @@ impl Session {
         self.history().iter().filter_map(said).collect()
     }
 
+    /// Keeps other processes from it; says whether none of them has done so before.
+    pub(super) fn lock(&self) -> bool {
+        let Some(lock) = self.lock_file() else { return true };
+        let holder = fs::read_to_string(&lock).unwrap_or_default();
+        if !holder.is_empty() && PathBuf::from(format!("/proc/{holder}")).exists() {
+            return false;
+        }
+        fs::write(lock, std::process::id().to_string()).is_ok()
+    }
+
+    /// Lets others have it.
+    pub(super) fn unlock(&self) {
+        let _ = self.lock_file().map(fs::remove_file);
+    }
+
+    fn lock_file(&self) -> Option<PathBuf> {
+        self.file.as_ref().map(|file| file.with_extension("lock"))
+    }
+
     pub(super) fn forget(&self) {
         if let Some(file) = &self.file {
             let _ = fs::remove_file(file);

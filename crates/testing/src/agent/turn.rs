@@ -20,6 +20,9 @@ enum End {
 pub(super) async fn run(agent: Arc<Agent>, id: RequestId, params: Value) {
     let session = match agent.session(&params).await {
         Ok(session) => session,
+        Err(_) if agent.args.has_fault("pretends") => {
+            return agent.respond(&id, Ok(&json!({ "stopReason": "refusal" }))).await;
+        }
         Err(error) => return agent.respond(&id, Err(&error)).await,
     };
     let blocks = params["prompt"].as_array().cloned().unwrap_or_default();

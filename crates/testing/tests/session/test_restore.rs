@@ -17,6 +17,14 @@ fn notices(client: &TestClient, session: &str) -> Vec<String> {
     client.updates(session).iter().filter_map(title).collect()
 }
 
+/// The notices that a client got, by what they say.
+fn described(client: &TestClient, session: &str) -> Vec<String> {
+    let said = |update: &Value| {
+        (update["sessionUpdate"] == "notice").then(|| update["description"].as_str().unwrap().to_owned())
+    };
+    client.updates(session).iter().filter_map(said).collect()
+}
+
 /// The texts of messages that are marked as ours.
 fn remarks(updates: &[Value]) -> Vec<String> {
     let is_ours = |update: &&Value| update["_meta"]["rejoin"]["notice"] == true;
@@ -256,4 +264,65 @@ async fn a_briefing_is_not_taken_for_a_title() {
     let told = [client.updates(&session), replay].concat();
     assert_eq!(title, "say one…");
     assert!(told.iter().all(|update| !update.to_string().contains("began earlier")), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_fork_that_is_rebuilt_does_not_blame_resume_or_load() {
+    for (abilities, reason) in [(&["load", "resume"][..], "can't fork"), (&["resume", "fork"], "its source as it was")]
+    {
+        let world = agent_that_can(abilities).with_memory().start();
+        let client = world.client_that_can(with_notices()).await;
+        let session = client.new_session(world.cwd()).await;
+        client.turn(&session, "say one").await;
+        let params = json!({ "sessionId": session, "cwd": world.cwd(), "mcpServers": [] });
+        let fork = client.call("session/fork", params).await.unwrap()["sessionId"].as_str().unwrap().to_owned();
+        client.turn(&session, "say two").await;
+
+        client.turn(&fork, "say three").await;
+
+        let said = described(&client, &fork);
+        assert!(said.len() == 1 && said[0].contains(reason), "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_reason_of_a_rebuild_has_what_the_agent_said_in_the_data_of_its_error() {
+    let world = agent_that_can(&["load"]).with("--fault", "vague").start();
+    let (client, session) = with_dead_agent(&world, with_notices()).await;
+
+    client.turn(&session, "say two").await;
+
+    let said = described(&client, &session);
+    assert!(said.len() == 1 && said[0].contains("(Internal error: the agent has no session"), "{said:?}");
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_remember_all_is_used_and_that_is_said_once() {
+    let world = agent_that_can(&["load"]).with("--fault", "short-replay").with_memory().start();
+    let (client, session) = with_dead_agent(&world, with_notices()).await;
+
+    client.turn(&session, "say two").await;
+    client.prompt(&session, "crash 1").await.error().await;
+    client.turn(&session, "say three").await;
+
+    let said = described(&client, &session);
+    assert!(said.len() == 1 && said[0].contains("1 of the 2 messages"), "{said:?}");
+    assert_eq!(world.agent_got("session/load").len(), 2);
+}
+
+#[tokio::test]
+async fn an_agent_that_was_briefed_is_not_said_to_have_forgotten_what_came_before() {
+    let state = tempfile::tempdir().unwrap();
+    let with = |abilities: &[&str]| agent_that_can(abilities).with("--state", state.path().to_str().unwrap());
+    let first = with(&[]).start();
+    let (client, session) = with_dead_agent(&first, with_notices()).await;
+    client.turn(&session, "say two").await;
+    client.leave().await;
+    let world = with(&["load"]).store(Arc::clone(&first.store)).start();
+    let other = world.client_that_can(with_notices()).await;
+    other.load(&session, first.cwd()).await;
+
+    other.turn(&session, "say three").await;
+
+    assert_eq!((world.agent_got("session/load").len(), described(&other, &session)), (1, Vec::new()));
 }
