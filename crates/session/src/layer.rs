@@ -8,6 +8,7 @@ use rejoin_store::{Owner, SessionStore, now};
 use rejoin_transcript::SessionId;
 use rejoin_wire::{Connection, Options, Tap};
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 
 use crate::agent::{AgentSource, Agents, Restore};
 use crate::client::Client;
@@ -80,6 +81,8 @@ pub(crate) struct Shared {
     sessions: Mutex<HashMap<SessionId, Mailbox>>,
     /// How many sessions run.
     count: watch::Sender<usize>,
+    /// How many errands run that the end waits for.
+    errands: watch::Sender<usize>,
     /// Whether everything ends.
     ending: watch::Sender<bool>,
 }
@@ -118,6 +121,7 @@ impl LayerSetup {
             owner,
             sessions: Mutex::default(),
             count: watch::Sender::new(0),
+            errands: watch::Sender::new(0),
             ending: watch::Sender::new(false),
         };
         SessionLayer { shared: Arc::new(shared), taps }
@@ -178,13 +182,17 @@ impl SessionLayer {
         }
     }
 
-    /// Ends everything: running turns are cancelled and their ends recorded, then the agents end.
+    /// Ends everything: running turns are cancelled and their ends recorded, agents are given a moment for what they were
+    /// told last, then they end.
     pub async fn end(&self) {
+        let begin = Instant::now();
         self.shared.ending.send_replace(true);
         self.shared.tell_all(|| Command::End);
         let mut count = self.shared.count.subscribe();
         // A session that does not come to an end is closed by whoever opens it next.
         let _ = tokio::time::timeout(Duration::from_secs(3), count.wait_for(|count| *count == 0)).await;
+        let mut errands = self.shared.errands.subscribe();
+        let _ = tokio::time::timeout_at(begin + LAST_ERRANDS, errands.wait_for(|count| *count == 0)).await;
         self.shared.agents.end().await;
     }
 }
@@ -193,6 +201,9 @@ impl SessionLayer {
 async fn finish(client: &Client) {
     let _ = tokio::time::timeout(LAST_WORDS, client.finish()).await;
 }
+
+/// How long agents are given for what they were told last, such as to delete a session.
+const LAST_ERRANDS: Duration = Duration::from_secs(2);
 
 /// How long a client is given to read what it was sent last.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -231,6 +242,16 @@ impl Shared {
         sessions.remove(id);
         self.count.send_modify(|count| *count -= 1);
         true
+    }
+
+    /// Sees to an errand beside everything else; the end waits for it, but not for long.
+    pub(crate) fn see_to(self: &Arc<Self>, errand: impl Future<Output = ()> + Send + 'static) {
+        self.errands.send_modify(|count| *count += 1);
+        let shared = Arc::clone(self);
+        tokio::spawn(async move {
+            errand.await;
+            shared.errands.send_modify(|count| *count -= 1);
+        });
     }
 
     /// Comes when everything ends.

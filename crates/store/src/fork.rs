@@ -23,6 +23,7 @@ pub(crate) fn become_fork(
     session.facts.child = false;
     // The agent's session is the source's; the fork needs one of its own.
     session.facts.agent_session = None;
+    session.facts.former_agent_sessions.clear();
     for fact in facts {
         session.apply(fact);
     }

@@ -28,7 +28,10 @@ pub use error::TranscriptError;
 pub use json::Json;
 pub use message::{MessageId, MessageIds};
 pub use replay::{Replay, Replayed, States, live, replay};
-pub use session::{AgentInfo, AgentSession, Cost, Cwd, Fact, Parent, Session, SessionFacts, SessionId, Shelf, Titles};
+pub use session::{
+    AgentInfo, AgentSession, Cost, Cwd, Fact, FormerAgentSession, Parent, Session, SessionFacts, SessionId, Shelf,
+    Titles,
+};
 pub use settings::{InForce, McpServerNames, McpTransport, Settings};
 pub use time::Timestamp;
 pub use turn::{OpenToolCalls, TurnEnd, interrupt};

@@ -18,6 +18,9 @@ use crate::{
 /// How many of a turn's latest messages are remembered.
 const RECENT_MESSAGES: usize = 8;
 
+/// How many agents' sessions are remembered that were given up.
+const FORMER_AGENT_SESSIONS: usize = 64;
+
 /// The id of a session: ours, the only one that clients see.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -97,6 +100,9 @@ pub struct SessionFacts {
     /// The agent's own session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_session: Option<AgentSession>,
+    /// Agents' own sessions that were given up, so that they can be deleted with this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former_agent_sessions: Vec<FormerAgentSession>,
     /// What the session has cost so far, as the agent tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
@@ -144,6 +150,7 @@ impl Session {
             additional_directories: Vec::new(),
             agent,
             agent_session: None,
+            former_agent_sessions: Vec::new(),
             cost: None,
             meta: BTreeMap::new(),
             messages: 0,
@@ -282,7 +289,12 @@ impl Session {
             Fact::Cwd(cwd) => self.facts.cwd = cwd,
             Fact::AdditionalDirectories(directories) => self.facts.additional_directories = directories,
             Fact::Agent(agent) => self.facts.agent = agent,
-            Fact::AgentSession(session) => self.facts.agent_session = session,
+            Fact::AgentSession(session) => {
+                let is_used = |id: &str| session.as_ref().is_some_and(|session| session.id == id);
+                self.facts.former_agent_sessions.retain(|former| !is_used(&former.id));
+                self.facts.agent_session = session;
+            }
+            Fact::FormerAgentSession(session) => self.facts.give_up(session),
             Fact::McpServers(servers) => self.settings.mcp_servers = servers,
             Fact::Modes(modes) => self.settings.modes = modes,
             Fact::Models(models) => self.settings.models = models,
@@ -294,6 +306,16 @@ impl Session {
 }
 
 impl SessionFacts {
+    fn give_up(&mut self, session: FormerAgentSession) {
+        let former = &mut self.former_agent_sessions;
+        former.retain(|known| *known != session);
+        // An agent that never takes its session up again has many.
+        if former.len() == FORMER_AGENT_SESSIONS {
+            former.remove(0);
+        }
+        former.push(session);
+    }
+
     /// The title to show.
     pub fn title(&self) -> Option<&str> {
         self.titles.current()
@@ -343,6 +365,8 @@ pub enum Fact {
     Agent(AgentInfo),
     /// The agent's own session is this one now.
     AgentSession(Option<AgentSession>),
+    /// See [`SessionFacts::former_agent_sessions`].
+    FormerAgentSession(FormerAgentSession),
     /// See [`Settings::mcp_servers`].
     McpServers(Vec<McpServerNames>),
     /// See [`Settings::modes`].
@@ -419,6 +443,16 @@ pub struct AgentSession {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_zero(count: &u32) -> bool {
     *count == 0
+}
+
+/// An agent's own session that is not used any more, and may still be kept by the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FormerAgentSession {
+    /// The agent's name.
+    pub agent: String,
+    /// The agent's id of it.
+    pub id: String,
 }
 
 /// An amount of money.
@@ -609,6 +643,22 @@ mod tests {
         let usage = update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#);
         observe(&mut session, 1, &usage.with_audience(Audience::Agent));
         assert_eq!(session.settings.usage, None);
+    }
+
+    #[test]
+    fn an_agents_session_that_was_given_up_is_remembered_until_it_is_used_again() {
+        let mut session = session();
+        let former = |id: &str| FormerAgentSession { agent: "a".to_owned(), id: id.to_owned() };
+        for id in ["one", "two", "one", "three"] {
+            session.apply(Fact::FormerAgentSession(former(id)));
+        }
+        session.apply(Fact::AgentSession(Some(AgentSession { id: "one".to_owned(), generation: 2, lacks: 0 })));
+        assert_eq!(session.facts.former_agent_sessions, [former("two"), former("three")]);
+        for number in 0..100 {
+            session.apply(Fact::FormerAgentSession(former(&number.to_string())));
+        }
+        let kept = &session.facts.former_agent_sessions;
+        assert_eq!((kept.len(), kept.last()), (FORMER_AGENT_SESSIONS, Some(&former("99"))));
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! How a session is closed, or deleted: when its turn has ended, and not before.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::join_all;
+use rejoin_transcript::FormerAgentSession;
 use rejoin_transcript::json::Object;
 
 use super::{AfterClose, Live};
 use crate::Error;
-use crate::agent::Seat;
+use crate::agent::{Link, Seat};
 use crate::capabilities::ClientProfile;
 use crate::client::{Client, Responder};
 use crate::layer::Shared;
@@ -26,7 +29,7 @@ impl Live {
     pub(super) async fn close(&mut self) {
         self.deadline = None;
         let is_deleted = self.closing.iter().any(|(_, after)| matches!(after, AfterClose::Delete));
-        let farewell = self.farewell();
+        let farewell = self.farewell(is_deleted);
         self.leave_agent();
         if let Some(recorder) = &mut self.recorder {
             recorder.release().await;
@@ -36,7 +39,8 @@ impl Live {
         }
         let deleted = if is_deleted { self.layer.store.delete(&self.id).await } else { Ok(()) };
         if let Some(farewell) = farewell {
-            tokio::spawn(farewell.say(Arc::clone(&self.layer), is_deleted && deleted.is_ok()));
+            let said = farewell.say(Arc::clone(&self.layer), is_deleted && deleted.is_ok());
+            self.layer.see_to(said);
         }
         for (responder, after) in std::mem::take(&mut self.closing) {
             let outcome = match (after, &deleted) {
@@ -54,26 +58,28 @@ impl Live {
         self.machine = Machine::new(self.machine.turn(), self.layer.options.while_busy);
     }
 
-    /// What the agent may want to know of the end of the session; nothing, if it ends itself.
-    fn farewell(&mut self) -> Option<Farewell> {
-        if self.is_ending {
+    /// What the agent may want to know of the end of the session. One that ends itself need not know that a session is
+    /// closed.
+    fn farewell(&mut self, is_deleted: bool) -> Option<Farewell> {
+        if self.is_ending && !is_deleted {
             return None;
         }
         let facts = &self.session().ok()?.facts;
-        let (name, known) = (facts.agent.name.clone(), facts.agent_session.clone());
+        let mut kept = facts.former_agent_sessions.clone();
+        if let Some(known) = &facts.agent_session {
+            kept.push(FormerAgentSession { agent: facts.agent.name.clone(), id: known.id.clone() });
+        }
         let open = self.agent.open().map(|agent| (agent.link.clone(), agent.id.clone()));
         let client = self.opening.as_ref().map(|(_, client, profile)| (Arc::clone(client), profile.clone()));
-        Some(Farewell { name, known: known.map(|known| known.id), open, client })
+        Some(Farewell { kept, open, client })
     }
 }
 
 /// What is needed to tell an agent that a session is closed, or deleted.
 struct Farewell {
-    /// The agent's name.
-    name: String,
-    /// Its own session, as we remember it.
-    known: Option<String>,
-    /// Where it has the session open, and as which.
+    /// What agents keep of the session, as far as we remember.
+    kept: Vec<FormerAgentSession>,
+    /// Where an agent has the session open, and as which.
     open: Option<(Seat, String)>,
     /// How to reach it otherwise.
     client: Option<(Arc<Client>, ClientProfile)>,
@@ -82,27 +88,34 @@ struct Farewell {
 impl Farewell {
     /// Tells the agent, if it wants to know.
     async fn say(self, layer: Arc<Shared>, is_deleted: bool) {
-        let (link, id) = match (self.open, self.known, self.client) {
-            (Some((link, id)), ..) => {
-                if link.capabilities().close {
-                    link.close(&id, FAREWELL).await;
-                }
-                (link, id)
-            }
+        let Self { kept, open, client } = self;
+        let (link, id) = match (open, client) {
+            (Some((link, id)), _) => (link, Some(id)),
             // Only to delete is an agent worth starting.
-            (None, Some(id), Some((client, profile))) if is_deleted => {
+            (None, Some((client, profile))) if is_deleted && !kept.is_empty() => {
                 match layer.agents.seat(&profile, &client).await {
-                    Ok(link) if link.info().name == self.name => (link, id),
-                    Ok(_) | Err(_) => return,
+                    Ok(link) => (link, None),
+                    Err(_) => return,
                 }
             }
-            (None, ..) => return,
+            (None, _) => return,
         };
-        if is_deleted && link.capabilities().delete {
-            let params = Object::default().with_string("sessionId", &id).finish();
-            if let Err(error) = link.call("session/delete", &params, FAREWELL).await {
-                tracing::warn!(agent = link.program(), %error, "the agent did not delete its copy of a session");
-            }
+        let can = link.capabilities();
+        if let Some(id) = id.as_ref().filter(|_| can.close) {
+            link.close(id, FAREWELL).await;
         }
+        if is_deleted && can.delete {
+            let name = link.info().name;
+            let kept = kept.into_iter().filter(|kept| kept.agent == name).map(|kept| kept.id);
+            let ids: BTreeSet<String> = kept.chain(id).collect();
+            join_all(ids.iter().map(|id| delete(&link, id))).await;
+        }
+    }
+}
+
+async fn delete(link: &Link, id: &str) {
+    let params = Object::default().with_string("sessionId", id).finish();
+    if let Err(error) = link.call("session/delete", &params, FAREWELL).await {
+        tracing::warn!(agent = link.program(), %error, "the agent did not delete its copy of a session");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rejoin_store::now;
 use rejoin_transcript::json::Object;
-use rejoin_transcript::{AgentSession, EntryNumber, Fact, InForce, Json, LayerKind, Session, Step};
+use rejoin_transcript::{AgentSession, EntryNumber, Fact, FormerAgentSession, InForce, Json, LayerKind, Session, Step};
 
 use super::Live;
 use super::agent_side::{AgentInput, AgentSide, Briefing, OpenAgent};
@@ -148,15 +148,26 @@ impl Live {
             None => 1,
         };
         let agent_session = AgentSession { id: id.clone(), generation, lacks };
-        // One that has not been told yet what was said is not to be opened again as if it knew.
-        let known = briefing.is_none().then(|| agent_session.clone());
-        let mut told = vec![
-            Fact::AgentSession(known),
-            Fact::Modes(setup.modes),
-            Fact::Models(setup.models),
-            Fact::ConfigOptions(setup.config_options),
-        ];
         let info = link.info();
+        let can_delete = link.capabilities().delete;
+        let mut told = Vec::new();
+        // It may be wanted that the agent deletes what it keeps of sessions that are not used any more.
+        let former = facts.agent_session.as_ref().filter(|former| former.id != id);
+        if let Some(former) = former.filter(|_| can_delete || facts.agent.name != info.name) {
+            let (agent, id) = (facts.agent.name.clone(), former.id.clone());
+            told.push(Fact::FormerAgentSession(FormerAgentSession { agent, id }));
+        }
+        // One that has not been told yet what was said is not to be opened again as if it knew.
+        if briefing.is_some() {
+            told.push(Fact::AgentSession(None));
+            if can_delete {
+                let (agent, id) = (info.name.clone(), id.clone());
+                told.push(Fact::FormerAgentSession(FormerAgentSession { agent, id }));
+            }
+        } else {
+            told.push(Fact::AgentSession(Some(agent_session.clone())));
+        }
+        told.extend([Fact::Modes(setup.modes), Fact::Models(setup.models), Fact::ConfigOptions(setup.config_options)]);
         if facts.agent != info {
             told.push(Fact::Agent(info));
         }

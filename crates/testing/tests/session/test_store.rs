@@ -206,3 +206,60 @@ async fn replayed(store: &dyn SessionStore, session: &SessionId) -> Vec<Value> {
     let update = |line: &str| serde_json::from_str::<Value>(line).unwrap()["update"].clone();
     replay_all(store, session).await.lines().map(update).collect()
 }
+
+/// How many sessions an agent keeps in `state`.
+fn n_kept(state: &tempfile::TempDir) -> usize {
+    std::fs::read_dir(state.path()).unwrap().count()
+}
+
+#[tokio::test]
+async fn a_session_that_is_deleted_right_before_the_end_is_deleted_by_the_agent_too() {
+    let state = tempfile::tempdir().unwrap();
+    let world = agent_that_can(&["close", "delete"]).with("--state", state.path().to_str().unwrap()).start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "say one").await;
+    let kept = n_kept(&state);
+
+    client.call("session/delete", json!({ "sessionId": session })).await.unwrap();
+    world.layer.end().await;
+
+    assert_eq!((kept, n_kept(&state)), (1, 0));
+}
+
+#[tokio::test]
+async fn a_session_whose_delete_waits_for_its_turn_at_the_end_is_deleted_by_the_agent_too() {
+    let state = tempfile::tempdir().unwrap();
+    let world = agent_that_can(&["close", "delete"]).with("--state", state.path().to_str().unwrap()).start();
+    let (client, session) = world.client_with_session().await;
+    let _turn = client.prompt(&session, "say one\nwait").await;
+    client.until_said(&session, "one").await;
+    let kept = n_kept(&state);
+
+    let _deleted = client.begin("session/delete", json!({ "sessionId": session })).await;
+    world.to_agents.until(Direction::Out, "session/cancel", 1).await;
+    world.layer.end().await;
+
+    assert_eq!((kept, n_kept(&state)), (1, 0));
+}
+
+#[tokio::test]
+async fn what_an_agent_keeps_of_earlier_sessions_goes_with_the_session() {
+    let state = tempfile::tempdir().unwrap();
+    let world = agent_that_can(&["delete"]).with("--state", state.path().to_str().unwrap()).start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "say one").await;
+    for _ in 0..2 {
+        client.prompt(&session, "crash 1").await.error().await;
+        client.turn(&session, "say two").await;
+    }
+    // One that dies before it has taken the briefing leaves a session too.
+    for _ in 0..2 {
+        client.prompt(&session, "crash 1").await.error().await;
+    }
+    let kept = n_kept(&state);
+
+    client.call("session/delete", json!({ "sessionId": session })).await.unwrap();
+    world.layer.end().await;
+
+    assert_eq!((kept, n_kept(&state)), (4, 0));
+}
