@@ -2,8 +2,8 @@
 
 use rejoin_store::now;
 use rejoin_transcript::json::{Members, replace_member, write_string};
-use rejoin_transcript::{Fact, Step};
-use rejoin_wire::{Outcome, notification_line};
+use rejoin_transcript::{Fact, Step, StepKind};
+use rejoin_wire::{Outcome, RawValue, notification_line};
 
 use super::Live;
 use super::agent_side::{AgentInput, AgentSide};
@@ -14,6 +14,9 @@ use crate::turn::{Answer, Event};
 
 /// What agents answer that do not know a session.
 const SESSION_NOT_FOUND: i64 = -32002;
+
+/// Why a session is rebuilt that the agent opened and can't go on with.
+const LOST: &str = "it opened the session, and refused the first prompt without a word";
 
 impl Live {
     pub(super) async fn agent_input(&mut self, input: AgentInput) {
@@ -78,12 +81,14 @@ impl Live {
                 AgentEvent::Passed { ticket, outcome } => self.pass_answered(ticket, outcome),
                 AgentEvent::Answered { turn, outcome } if self.was_forgotten(turn, &outcome) => {
                     self.repeated = turn;
+                    // One that says that it does not know the session can open it; one that opened it and refuses can't.
+                    self.lost = outcome.is_ok().then_some(LOST);
                     self.leave_agent();
                     self.handle(Event::Forgotten).await;
                 }
                 AgentEvent::Answered { turn, outcome } => {
                     if outcome.is_ok() {
-                        self.was_briefed().await;
+                        self.was_taken().await;
                     }
                     self.handle(Event::Answered { turn, answer: answer_of(outcome) }).await;
                 }
@@ -93,15 +98,26 @@ impl Live {
         self.take_updates(steps).await;
     }
 
-    /// Whether the agent says that it does not know its own session, and did nothing else with the prompt.
-    fn was_forgotten(&self, turn: u32, outcome: &Outcome) -> bool {
-        let is_unknown = outcome.as_ref().is_err_and(|error| error.code() == SESSION_NOT_FOUND);
-        is_unknown && !self.has_heard && self.repeated != turn
+    /// Whether the agent does not know its own session, and did nothing else with the prompt: it says so, or it has just
+    /// opened it again, and refuses the first prompt without a word.
+    fn was_forgotten(&mut self, turn: u32, outcome: &Outcome) -> bool {
+        if self.has_heard || self.repeated == turn {
+            return false;
+        }
+        match outcome {
+            Ok(result) => {
+                let is_unproven = self.agent.open().is_some_and(|agent| !agent.is_proven);
+                is_unproven && stop_reason(result).is_some_and(|reason| reason == "refusal")
+            }
+            Err(error) => error.code() == SESSION_NOT_FOUND,
+        }
     }
 
-    /// The agent has taken a prompt: if what was said before went with it, it knows that now.
-    async fn was_briefed(&mut self) {
-        let Some(briefing) = self.agent.open().and_then(|agent| agent.briefing.take()) else { return };
+    /// The agent has taken a prompt: it has the session, and if what was said before went with it, it knows that now.
+    async fn was_taken(&mut self) {
+        let Some(agent) = self.agent.open() else { return };
+        agent.is_proven = true;
+        let Some(briefing) = agent.briefing.take() else { return };
         let told = match self.recorder() {
             Ok(recorder) => recorder.tell(vec![Fact::AgentSession(Some(briefing.agent_session))]).await,
             Err(_) => return,
@@ -115,7 +131,8 @@ impl Live {
         if steps.is_empty() {
             return;
         }
-        self.has_heard = true;
+        // What is in force is told at any time, and is no answer to a prompt.
+        self.has_heard |= steps.iter().any(|step| !matches!(step.kind, StepKind::Update(kind) if kind.is_state()));
         if let Err(error) = self.record_updates(steps).await {
             tracing::error!(session = %self.id, %error, "what the agent said could not be recorded, and was not shown");
             self.handle(Event::StoreFailed(error)).await;
@@ -131,8 +148,7 @@ impl Live {
 fn answer_of(outcome: Outcome) -> Answer {
     match outcome {
         Ok(result) => {
-            let reason = Members::read(result.get()).and_then(|members| members.get_string("stopReason"));
-            if let Some(reason) = reason {
+            if let Some(reason) = stop_reason(&result) {
                 return Answer::Stopped { reason: reason.into_owned(), result: result.get().to_owned() };
             }
             // Older agents answer with nothing.
@@ -140,4 +156,8 @@ fn answer_of(outcome: Outcome) -> Answer {
         }
         Err(error) => Answer::Failed(Error::Agent(error)),
     }
+}
+
+fn stop_reason(result: &RawValue) -> Option<std::borrow::Cow<'_, str>> {
+    Members::read(result.get())?.get_string("stopReason")
 }

@@ -143,6 +143,8 @@ pub(crate) struct Live {
     has_heard: bool,
     /// The turn whose prompt was sent a second time, because the agent had forgotten the session.
     repeated: u32,
+    /// Why what the agent has of the session is of no use.
+    lost: Option<&'static str>,
     deadline: Option<(u32, Instant)>,
     renewal: Instant,
     is_ending: bool,
@@ -178,6 +180,7 @@ impl Live {
             must_reopen: false,
             has_heard: false,
             repeated: 0,
+            lost: None,
             deadline: None,
             renewal: Instant::now(),
             is_ending: false,

@@ -30,9 +30,12 @@ impl Live {
         let head = self.recorder()?.head();
         // A running turn is what the agent is to be asked next, not what it is to remember.
         let upto = session.facts.running_since.map_or(head, |since| EntryNumber::new(since.get() - 1));
-        let layer = Arc::clone(&self.layer);
+        let (layer, lost) = (Arc::clone(&self.layer), self.lost.take());
         self.agent = AgentSide::Opening(tokio::spawn(async move {
             let mut seat = layer.agents.seat(&profile, &client).await?;
+            if let Some(reason) = lost {
+                return opener.restore_anew(seat, &session, upto, reason.to_owned()).await;
+            }
             if !forgets(&seat, &session, layer.options.restore_limit).await {
                 seat.retire();
                 seat = layer.agents.seat(&profile, &client).await?;
@@ -135,7 +138,7 @@ impl Live {
     /// The agent has made the session, and what it told of it is recorded.
     pub(crate) fn has_open(&mut self, opened: Opened) {
         let Opened { link, id, events, news, .. } = opened;
-        self.agent = AgentSide::Open(OpenAgent { link, id, events, news, briefing: None });
+        self.agent = AgentSide::Open(OpenAgent { link, id, events, news, is_proven: true, briefing: None });
     }
 
     /// The agent has the session open: takes over what it told of it.
@@ -150,6 +153,7 @@ impl Live {
         let agent_session = AgentSession { id: id.clone(), generation, lacks };
         let info = link.info();
         let can_delete = link.capabilities().delete;
+        let is_proven = !matches!(rung, Rung::Resume | Rung::Load);
         let mut told = Vec::new();
         // It may be wanted that the agent deletes what it keeps of sessions that are not used any more.
         let former = facts.agent_session.as_ref().filter(|former| former.id != id);
@@ -173,7 +177,7 @@ impl Live {
         }
         let changed = changed(&settings.in_force, &in_force);
         let briefing = briefing.map(|text| Briefing { text, agent_session });
-        self.agent = AgentSide::Open(OpenAgent { link, id: id.clone(), events, news, briefing });
+        self.agent = AgentSide::Open(OpenAgent { link, id: id.clone(), events, news, is_proven, briefing });
         let mut steps = Vec::new();
         if rung != Rung::New {
             let body = Object::default().with_string("by", rung.name()).with_string("agentSessionId", &id).finish();

@@ -267,6 +267,21 @@ async fn a_briefing_is_not_taken_for_a_title() {
 }
 
 #[tokio::test]
+async fn an_agent_that_only_says_that_it_has_resumed_is_given_a_new_session() {
+    let world = agent_that_can(&["resume"]).with("--fault", "pretends").start();
+    let (client, session) = with_dead_agent(&world, with_notices()).await;
+
+    let reason = client.turn(&session, "say two").await;
+    let refused = client.turn(&session, "stop refusal").await;
+
+    let said = described(&client, &session);
+    assert_eq!((reason.as_str(), refused.as_str(), said.len()), ("end_turn", "refusal", 1), "{said:?}");
+    assert!(said[0].contains("refused the first prompt"), "{said:?}");
+    assert_eq!(fold(&client.updates(&session)).last().unwrap(), "agent: two");
+    assert_eq!(world.agent_got("session/resume").len(), 1);
+}
+
+#[tokio::test]
 async fn a_fork_that_is_rebuilt_does_not_blame_resume_or_load() {
     for (abilities, reason) in [(&["load", "resume"][..], "can't fork"), (&["resume", "fork"], "its source as it was")]
     {
