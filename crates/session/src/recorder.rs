@@ -58,6 +58,11 @@ impl Recorder {
         Ok(has_moved)
     }
 
+    /// Whether others have recorded anything meanwhile.
+    pub(crate) async fn is_behind(&self) -> Result<bool, StoreError> {
+        Ok(self.store.head(&self.session.facts.session_id).await? != self.head)
+    }
+
     /// Takes the right to write, closes a turn that someone left unfinished, and says whether others recorded anything.
     ///
     /// Fails with [`StoreError::InUse`] while someone else runs a turn.

@@ -28,6 +28,8 @@ pub(crate) struct OpenAgent {
     pub(crate) events: Events,
     /// What it said before, and has not been taken in yet.
     pub(crate) news: Vec<AgentEvent>,
+    /// Whether it could close the session, if others want it.
+    pub(crate) can_close: bool,
     /// Whether it is sure to have the session: one that opens it again may only say so.
     pub(crate) is_proven: bool,
     /// What goes before the next prompt, until one has been answered.

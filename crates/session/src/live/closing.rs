@@ -58,6 +58,20 @@ impl Live {
         self.machine = Machine::new(self.machine.turn(), self.layer.options.while_busy);
     }
 
+    /// Lets others have the session: the agent closes it.
+    pub(super) fn give_way(&mut self) {
+        if let Some(agent) = self.agent.open() {
+            let (link, id) = (agent.link.clone(), agent.id.clone());
+            tokio::spawn(async move {
+                // It may be about to open it again, and has closed it for that.
+                if link.still_has(&id) {
+                    link.close(&id, FAREWELL).await;
+                }
+            });
+        }
+        self.leave_agent();
+    }
+
     /// What the agent may want to know of the end of the session. One that ends itself need not know that a session is
     /// closed.
     fn farewell(&mut self, is_deleted: bool) -> Option<Farewell> {

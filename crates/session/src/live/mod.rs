@@ -48,6 +48,9 @@ pub(crate) type Mailbox = mpsc::UnboundedSender<Command>;
 /// How often the owner of a running turn shows that it lives while it is believed to.
 const SIGNS: u32 = 3;
 
+/// How often an idle owner looks whether others use the session.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// How long a turn is given to end when everything ends.
 const LAST_DEADLINE: Duration = Duration::from_secs(2);
 
@@ -145,6 +148,8 @@ pub(crate) struct Live {
     repeated: u32,
     /// Why what the agent has of the session is of no use.
     lost: Option<&'static str>,
+    /// When to look whether others use the session.
+    next_look: Instant,
     deadline: Option<(u32, Instant)>,
     renewal: Instant,
     is_ending: bool,
@@ -181,6 +186,7 @@ impl Live {
             has_heard: false,
             repeated: 0,
             lost: None,
+            next_look: Instant::now(),
             deadline: None,
             renewal: Instant::now(),
             is_ending: false,
@@ -198,7 +204,7 @@ impl Live {
                 self.pass_waiting();
                 continue;
             }
-            let deadline = self.deadline;
+            let (deadline, is_in_the_way) = (self.deadline, self.may_be_in_the_way());
             tokio::select! {
                 biased;
                 Some(command) = commands.recv() => self.command(command).await,
@@ -209,6 +215,7 @@ impl Live {
                     }
                 }
                 () = sleep_until(self.renewal), if self.machine.is_in_turn() => self.renew().await,
+                () = sleep_until(self.next_look), if is_in_the_way => self.look_for_others().await,
             }
             self.pass_waiting();
             if self.is_unused() && self.layer.forget(&self.id, &commands) {
@@ -338,6 +345,28 @@ impl Live {
 
     fn not_found(&self) -> Error {
         Error::SessionNotFound { id: self.id.to_string() }
+    }
+
+    /// Whether the agent may keep others from the session while nothing happens here: some let only one process have it
+    /// open.
+    fn may_be_in_the_way(&mut self) -> bool {
+        !self.machine.is_in_turn() && self.agent.open().is_some_and(|agent| agent.can_close)
+    }
+
+    /// Has the agent close the session if others use it now: it would have to read it anew anyway.
+    async fn look_for_others(&mut self) {
+        self.next_look = Instant::now() + LOOK;
+        let Some(recorder) = &self.recorder else { return };
+        let is_used = match recorder.is_behind().await {
+            Ok(is_behind) => is_behind,
+            Err(StoreError::SessionNotFound { .. }) => true,
+            Err(error) => {
+                return tracing::debug!(session = %self.id, %error, "can't see whether others use the session");
+            }
+        };
+        if is_used {
+            self.give_way();
+        }
     }
 
     async fn renew(&mut self) {

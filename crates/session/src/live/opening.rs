@@ -11,6 +11,7 @@ use super::Live;
 use super::agent_side::{AgentInput, AgentSide, Briefing, OpenAgent};
 use crate::Error;
 use crate::agent::{Link, Opened, Opener, Opening, Rung};
+use crate::capabilities::AgentCapabilities;
 use crate::client::Client;
 use crate::mcp_servers::McpServers;
 
@@ -138,7 +139,8 @@ impl Live {
     /// The agent has made the session, and what it told of it is recorded.
     pub(crate) fn has_open(&mut self, opened: Opened) {
         let Opened { link, id, events, news, .. } = opened;
-        self.agent = AgentSide::Open(OpenAgent { link, id, events, news, is_proven: true, briefing: None });
+        let can_close = link.capabilities().close;
+        self.agent = AgentSide::Open(OpenAgent { link, id, events, news, can_close, is_proven: true, briefing: None });
     }
 
     /// The agent has the session open: takes over what it told of it.
@@ -152,7 +154,7 @@ impl Live {
         };
         let agent_session = AgentSession { id: id.clone(), generation, lacks };
         let info = link.info();
-        let can_delete = link.capabilities().delete;
+        let AgentCapabilities { close: can_close, delete: can_delete, .. } = link.capabilities();
         let is_proven = !matches!(rung, Rung::Resume | Rung::Load);
         let mut told = Vec::new();
         // It may be wanted that the agent deletes what it keeps of sessions that are not used any more.
@@ -177,7 +179,7 @@ impl Live {
         }
         let changed = changed(&settings.in_force, &in_force);
         let briefing = briefing.map(|text| Briefing { text, agent_session });
-        self.agent = AgentSide::Open(OpenAgent { link, id: id.clone(), events, news, is_proven, briefing });
+        self.agent = AgentSide::Open(OpenAgent { link, id: id.clone(), events, news, can_close, is_proven, briefing });
         let mut steps = Vec::new();
         if rung != Rung::New {
             let body = Object::default().with_string("by", rung.name()).with_string("agentSessionId", &id).finish();

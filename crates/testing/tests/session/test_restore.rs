@@ -341,3 +341,24 @@ async fn an_agent_that_was_briefed_is_not_said_to_have_forgotten_what_came_befor
 
     assert_eq!((world.agent_got("session/load").len(), described(&other, &session)), (1, Vec::new()));
 }
+
+#[tokio::test]
+async fn two_processes_take_turns_with_an_agent_that_locks_its_sessions() {
+    let state = tempfile::tempdir().unwrap();
+    let setup = || {
+        let agent = agent_that_can(&["resume", "close"]).with("--fault", "locks");
+        agent.with("--state", state.path().to_str().unwrap())
+    };
+    let here = setup().start();
+    let there = setup().store(Arc::clone(&here.store)).start();
+    let (one, other) = (here.client_that_can(with_notices()).await, there.client_that_can(with_notices()).await);
+    let session = one.new_session(here.cwd()).await;
+    one.turn(&session, "say one").await;
+    other.load(&session, here.cwd()).await;
+
+    other.turn(&session, "say two").await;
+    one.turn(&session, "recall").await;
+
+    assert_eq!((notices(&one, &session).len(), notices(&other, &session).len()), (0, 0));
+    assert_eq!(fold(&one.updates(&session)).last().unwrap(), "agent: say one | say two | recall");
+}
