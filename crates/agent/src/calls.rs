@@ -13,12 +13,14 @@ use crate::mode::{Mode, Policy};
 use crate::models::{Part, ToolUse};
 use crate::permission;
 use crate::session::OpenSession;
-use crate::tools::{Arguments, Output, Tool, ToolError};
+use crate::tools::{self, Arguments, Output, Plan, Tool, ToolError};
 
 /// A call that runs.
 pub(crate) struct Call<'a> {
     pub(crate) turn: &'a Turn<OpenSession>,
     pub(crate) id: ToolCallId,
+    /// What the user was shown that it would do.
+    pub(crate) planned: Vec<ToolCallContent>,
 }
 
 impl Call<'_> {
@@ -44,27 +46,29 @@ pub(crate) async fn make(
 ) -> Result<CallResult, AgentError> {
     let id = ToolCallId::new(wanted.id.clone());
     let tool = tools.iter().find(|tool| tool.spec().name == wanted.name);
-    let call = Call { turn, id };
+    let mut call = Call { turn, id, planned: Vec::new() };
     let planned = match tool {
-        Some(tool) => tool.plan(&wanted.arguments, turn).await.map(|plan| (tool, plan)),
-        None => Err(ToolError::Failed(format!("there is no tool {:?} here", wanted.name))),
+        Some(tool) => plan(&**tool, turn, &wanted.arguments).await.map(|plan| (tool, plan)),
+        None => Err(tools::why_not(turn.session(), &turn.chosen(), &wanted.name)),
     };
     let (tool, plan) = match planned {
         Ok(planned) => planned,
         Err(error) => {
-            call.begin(ToolCall::new(call.id.clone(), wanted.name.clone()), &wanted.arguments).await?;
+            call.begin(ToolCall::new(call.id.clone(), wanted.name.clone()), wanted).await?;
             return call.fail(error).await;
         }
     };
+    call.planned.clone_from(&plan.content);
     let shown = ToolCall::new(call.id.clone(), plan.title.clone()).kind(plan.kind);
-    call.begin(shown.locations(plan.locations).content(plan.content), &wanted.arguments).await?;
-    let may = match Mode::of(&turn.chosen()).policy(tool.effect()) {
-        Policy::Allowed => true,
-        Policy::Asked => permission::ask(turn, &call.id, &wanted.name, &plan.title).await?,
-        Policy::Never => return call.fail(ToolError::failed("this mode does not allow it")).await,
-    };
-    if !may {
+    call.begin(shown.locations(plan.locations.clone()).content(plan.content.clone()), wanted).await?;
+    if Mode::of(&turn.chosen()).policy(tool.effect()) == Policy::Asked
+        && !permission::ask(turn, &call.id, wanted, &plan).await?
+    {
         return call.fail(ToolError::failed("the user did not allow it")).await;
+    }
+    // The user may have chosen otherwise while they were asked.
+    if let Some(refusal) = tools::refusal(&**tool, &turn.chosen()) {
+        return call.fail(ToolError::Failed(refusal)).await;
     }
     call.show(ToolCallUpdateFields::new().status(ToolCallStatus::InProgress)).await?;
     let done = tokio::select! {
@@ -72,24 +76,34 @@ pub(crate) async fn make(
         () = turn.cancellation().cancelled() => Err(AgentError::Cancelled.into()),
     };
     match done {
-        Ok(output) => call.complete(output).await,
+        Ok(output) => call.end(output).await,
         Err(error) => call.fail(error).await,
     }
 }
 
+/// What a call of `tool` would do, if it may be made.
+async fn plan(tool: &dyn Tool, turn: &Turn<OpenSession>, arguments: &Arguments) -> Result<Plan, ToolError> {
+    match tools::refusal(tool, &turn.chosen()) {
+        Some(refusal) => Err(ToolError::Failed(refusal)),
+        None => tool.plan(arguments, turn).await,
+    }
+}
+
 impl Call<'_> {
-    async fn begin(&self, call: ToolCall, arguments: &Arguments) -> Result<(), AgentError> {
-        let call = call.status(ToolCallStatus::Pending).raw_input(Value::Object(arguments.clone()));
+    async fn begin(&self, call: ToolCall, wanted: &ToolUse) -> Result<(), AgentError> {
+        let call = call.name(wanted.name.clone()).status(ToolCallStatus::Pending);
+        let call = call.raw_input(Value::Object(wanted.arguments.clone()));
         self.turn.send(SessionUpdate::ToolCall(call)).await
     }
 
-    async fn complete(&self, Output { parts, content, raw }: Output) -> Result<CallResult, AgentError> {
-        let mut fields = ToolCallUpdateFields::new().status(ToolCallStatus::Completed).raw_output(raw);
+    async fn end(&self, Output { parts, content, raw, is_error }: Output) -> Result<CallResult, AgentError> {
+        let status = if is_error { ToolCallStatus::Failed } else { ToolCallStatus::Completed };
+        let mut fields = ToolCallUpdateFields::new().status(status).raw_output(raw);
         if !content.is_empty() {
             fields = fields.content(content);
         }
         self.show(fields).await?;
-        Ok(CallResult { parts, is_error: false })
+        Ok(CallResult { parts, is_error })
     }
 
     async fn fail(&self, error: ToolError) -> Result<CallResult, AgentError> {

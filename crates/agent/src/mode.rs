@@ -83,7 +83,9 @@ impl Mode {
     pub(crate) fn policy(self, effect: Effect) -> Policy {
         match (self, effect) {
             (_, Effect::Reads) | (Self::Code, Effect::Writes) => Policy::Allowed,
-            (Self::Ask, Effect::Writes) | (Self::Ask | Self::Code, Effect::Runs) => Policy::Asked,
+            (Self::Ask, Effect::Writes) | (Self::Ask | Self::Code, Effect::Runs) | (_, Effect::Switches) => {
+                Policy::Asked
+            }
             (Self::Architect, Effect::Writes | Effect::Runs) => Policy::Never,
         }
     }

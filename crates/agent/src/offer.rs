@@ -9,13 +9,15 @@ use crate::commands;
 use crate::mode::{self, Mode};
 use crate::models::{ModelId, ModelInfo};
 use crate::session::OpenSession;
+use crate::tools;
 
 /// The id of the option that holds the model.
 pub(crate) const MODEL: &str = "model";
 
 /// What is offered in `session`, where `default` is the model that sessions begin with.
 pub(crate) fn offer(session: &OpenSession, chosen: &Chosen, default: &ModelId) -> Offer {
-    let options = vec![mode_option(chosen), model_option(&session.models, chosen, default)];
+    let options =
+        vec![mode_option(chosen), model_option(&session.models, chosen, default), tools::option::option(chosen)];
     Offer { options, commands: commands::available(session) }
 }
 

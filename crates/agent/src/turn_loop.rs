@@ -31,7 +31,7 @@ pub(crate) async fn run(
     let mut messages = vec![Message::User(parts)];
     loop {
         let mode = Mode::of(&turn.chosen());
-        let tools = tools_of(turn.session(), mode);
+        let tools = tools_of(turn.session(), &turn.chosen());
         let specs: Vec<ToolSpec> = tools.iter().map(|tool| tool.spec()).collect();
         let system = mode.instructions().to_owned();
         let request = Request { model: model.clone(), system, messages: messages.clone(), tools: specs };

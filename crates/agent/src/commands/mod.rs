@@ -55,7 +55,7 @@ impl Command {
         match self {
             Self::Help => "What can be called here",
             Self::Mcp => "The MCP servers of this session, and how they are",
-            Self::Call => "Call a tool of an MCP server",
+            Self::Call => "Call a tool",
             Self::Rename => "Name this session",
             Self::Fork => "Begin another session with this conversation",
             Self::Mode => "Show or switch the mode",
@@ -68,7 +68,7 @@ impl Command {
         match self {
             Self::Help | Self::Fork => None,
             Self::Mcp => Some("a server, to connect to it again"),
-            Self::Call => Some("server.tool {\"argument\": 1}"),
+            Self::Call => Some("tool {\"argument\": 1}"),
             Self::Rename => Some("the new title"),
             Self::Mode => Some("ask, code or architect"),
             Self::Model => Some("provider/name"),

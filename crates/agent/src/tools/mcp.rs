@@ -31,7 +31,7 @@ impl Tool for McpTool {
         let own = self.0.title.as_deref().unwrap_or(&self.0.own_name);
         let title = format!("{own} ({})", self.0.server);
         let kind = if self.0.is_read_only() { ToolKind::Read } else { ToolKind::Other };
-        Ok(Plan { title, kind, locations: Vec::new(), content: Vec::new() })
+        Ok(Plan::new(title, kind))
     }
 
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {
@@ -46,7 +46,7 @@ impl Tool for McpTool {
                 result = &mut calling => break result.map_err(ToolError::failed)?,
             }
         };
-        outcome(result)
+        outcome(&result)
     }
 }
 
@@ -63,7 +63,7 @@ fn shown(progress: &Progress) -> ToolCallUpdateFields {
 }
 
 /// What the model and people are told of `result`; an error if the tool says that it failed.
-fn outcome(result: CallToolResult) -> Result<Output, ToolError> {
+fn outcome(result: &CallToolResult) -> Result<Output, ToolError> {
     let parts: Vec<Part> = result.content.iter().filter_map(part).collect();
     if result.is_error == Some(true) {
         let texts: Vec<&str> = parts.iter().filter_map(Part::text).collect();
@@ -75,7 +75,8 @@ fn outcome(result: CallToolResult) -> Result<Output, ToolError> {
         let block: ContentBlock = serde_json::from_value(serde_json::to_value(content).ok()?).ok()?;
         Some(ToolCallContent::from(block))
     };
-    let mut output = Output { content: result.content.iter().filter_map(block).collect(), parts, raw: None };
+    let content = result.content.iter().filter_map(block).collect();
+    let mut output = Output { parts, content, ..Output::default() };
     if let Some(structured) = &result.structured_content {
         // Most servers also say it in text.
         if output.parts.is_empty() {

@@ -1,13 +1,30 @@
 //! Tools: what a model may call, and `/call` too. One file each.
 
+mod arguments;
+mod edit;
+mod edit_file;
+mod excerpt;
+mod files;
+mod glob;
+mod list_files;
 mod mcp;
+pub(crate) mod option;
+mod read_file;
 mod resources;
+mod roots;
+mod run_command;
+mod search;
+mod shown;
+mod switch_mode;
+mod update_plan;
+mod walk;
+mod write_file;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use rejoin::schema::{ToolCallContent, ToolCallLocation, ToolKind};
-use rejoin::{AgentError, Turn};
+use rejoin::{AgentError, Chosen, Turn};
 use serde_json::{Map, Value};
 
 use crate::calls::Call;
@@ -15,7 +32,7 @@ use crate::mode::Mode;
 use crate::models::Part;
 use crate::session::OpenSession;
 
-pub(crate) use mcp::McpTool;
+use option::Toolset;
 
 /// The arguments of a call.
 pub(crate) type Arguments = Map<String, Value>;
@@ -38,6 +55,8 @@ pub(crate) enum Effect {
     Writes,
     /// It runs something, and nobody knows what that does.
     Runs,
+    /// It changes what the agent may do, so the user is always asked.
+    Switches,
 }
 
 /// A call before it is done, as people are shown it.
@@ -48,6 +67,40 @@ pub(crate) struct Plan {
     pub(crate) locations: Vec<ToolCallLocation>,
     /// What it would do, such as a diff.
     pub(crate) content: Vec<ToolCallContent>,
+    /// What the user allows who always allows it.
+    pub(crate) always: Always,
+}
+
+impl Plan {
+    pub(crate) fn new(title: String, kind: ToolKind) -> Self {
+        Self { title, kind, locations: Vec::new(), content: Vec::new(), always: Always::Tool }
+    }
+
+    /// The same, about these places.
+    pub(crate) fn at(self, locations: Vec<ToolCallLocation>) -> Self {
+        Self { locations, ..self }
+    }
+
+    /// The same, with what it would do.
+    pub(crate) fn showing(self, content: Vec<ToolCallContent>) -> Self {
+        Self { content, ..self }
+    }
+
+    /// The same, with another meaning of "always".
+    pub(crate) fn always(self, always: Always) -> Self {
+        Self { always, ..self }
+    }
+}
+
+/// What the user allows for the rest of the session who always allows a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Always {
+    /// All calls of the tool.
+    Tool,
+    /// All calls that run this program and nothing else.
+    Program(String),
+    /// Nothing: the user is asked each time.
+    NotOffered,
 }
 
 /// What came of a call.
@@ -59,6 +112,21 @@ pub(crate) struct Output {
     pub(crate) content: Vec<ToolCallContent>,
     /// The whole of it, for those who look closer.
     pub(crate) raw: Option<Value>,
+    /// Whether what was wanted did not come about, such as a command that exits with an error.
+    pub(crate) is_error: bool,
+}
+
+impl Output {
+    /// The model gets `text`, and nothing more is shown than the call showed already.
+    pub(crate) fn text(text: String) -> Self {
+        let raw = Some(Value::String(text.clone()));
+        Self { parts: vec![Part::Text(text)], raw, ..Self::default() }
+    }
+
+    /// The same, and people are shown this.
+    pub(crate) fn shown(self, content: Vec<ToolCallContent>) -> Self {
+        Self { content, ..self }
+    }
 }
 
 /// Why a call came to nothing.
@@ -92,15 +160,48 @@ pub(crate) trait Tool: Send + Sync {
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError>;
 }
 
-/// The tools that `session` has in `mode`.
-pub(crate) fn tools_of(session: &OpenSession, mode: Mode) -> Vec<Arc<dyn Tool>> {
+/// The tools that `session` has while this is chosen.
+pub(crate) fn tools_of(session: &OpenSession, chosen: &Chosen) -> Vec<Arc<dyn Tool>> {
+    let mut tools = all(session);
+    tools.retain(|tool| refusal(&**tool, chosen).is_none());
+    tools
+}
+
+/// Why `session` has no tool with this `name` while this is chosen.
+pub(crate) fn why_not(session: &OpenSession, chosen: &Chosen, name: &str) -> ToolError {
+    let tool = all(session).into_iter().find(|tool| tool.spec().name == name);
+    let refusal = tool.and_then(|tool| refusal(&*tool, chosen));
+    ToolError::Failed(refusal.unwrap_or_else(|| format!("there is no tool {name:?} here")))
+}
+
+/// Why `tool` is not to be called while this is chosen, if it is not.
+pub(crate) fn refusal(tool: &dyn Tool, chosen: &Chosen) -> Option<String> {
+    let (mode, toolset, name) = (Mode::of(chosen), Toolset::of(chosen), tool.spec().name);
+    if !mode.offers(tool.effect()) {
+        return Some(format!("{name} can't be used: the mode {} does not allow it", mode.id()));
+    }
+    let is_in = toolset.has(tool.effect()) && (name != run_command::NAME || toolset.has_commands());
+    (!is_in).then(|| format!("{name} can't be used: the user has set `tools` to {}", toolset.id()))
+}
+
+/// All tools that there could be.
+fn all(session: &OpenSession) -> Vec<Arc<dyn Tool>> {
+    let mut tools: Vec<Arc<dyn Tool>> = vec![
+        Arc::new(read_file::ReadFile),
+        Arc::new(list_files::ListFiles),
+        Arc::new(glob::Glob),
+        Arc::new(search::Search),
+        Arc::new(write_file::WriteFile),
+        Arc::new(edit_file::EditFile),
+        Arc::new(run_command::RunCommand),
+        Arc::new(update_plan::UpdatePlan),
+        Arc::new(switch_mode::SwitchMode),
+    ];
     let servers = &session.servers;
-    let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if !servers.resources().is_empty() || !servers.resource_templates().is_empty() {
         tools.push(Arc::new(resources::ListResources));
         tools.push(Arc::new(resources::ReadResource));
     }
-    tools.extend(servers.tools().into_iter().map(|tool| -> Arc<dyn Tool> { Arc::new(McpTool(tool)) }));
-    tools.retain(|tool| mode.offers(tool.effect()));
+    tools.extend(servers.tools().into_iter().map(|tool| -> Arc<dyn Tool> { Arc::new(mcp::McpTool(tool)) }));
     tools
 }

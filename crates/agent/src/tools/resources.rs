@@ -42,7 +42,7 @@ impl Tool for ListResources {
         let rows: Vec<Value> =
             listed.chain(templates).map(|(server, item)| json!({ "server": server, "resource": item })).collect();
         let text = serde_json::to_string_pretty(&rows).map_err(ToolError::failed)?;
-        Ok(Output { parts: vec![Part::Text(text.clone())], content: vec![shown(text)], raw: None })
+        Ok(Output::text(text.clone()).shown(vec![shown(text)]))
     }
 }
 
@@ -84,7 +84,7 @@ impl Tool for ReadResource {
         };
         let parts: Vec<Part> = contents.as_array().into_iter().flatten().map(part).collect();
         let content = parts.iter().filter_map(|part| part.text().map(|text| shown(text.to_owned()))).collect();
-        Ok(Output { parts, content, raw: Some(contents) })
+        Ok(Output { parts, content, raw: Some(contents), is_error: false })
     }
 }
 
@@ -93,7 +93,7 @@ fn is_image(content: &Value) -> bool {
 }
 
 fn plan(title: String) -> Plan {
-    Plan { title, kind: ToolKind::Read, locations: Vec::new(), content: Vec::new() }
+    Plan::new(title, ToolKind::Read)
 }
 
 fn shown(text: String) -> ToolCallContent {

@@ -1,0 +1,181 @@
+//! Text files as a session has them: the client's, with what is not saved yet, where it offers that; else the disk's.
+//!
+//! The boundary is checked first in either case, and what the disk knows to be no text is not asked for.
+
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read, Write};
+
+use rejoin::schema::Diff;
+use rejoin::{AgentError, Turn};
+use rejoin_wire::RpcError;
+
+use super::ToolError;
+use super::excerpt::{Excerpt, Wanted};
+use super::roots::{Place, PlaceError, Roots};
+use crate::session::OpenSession;
+
+/// A file that is taken as a whole may have so many bytes.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+/// So much of a file is looked at to see whether it is text.
+const LOOKED_AT: u64 = 8 * 1024;
+
+/// The files of a session.
+pub(super) struct Files<'a> {
+    turn: &'a Turn<OpenSession>,
+    roots: Roots,
+}
+
+impl<'a> Files<'a> {
+    pub(super) fn of(turn: &'a Turn<OpenSession>) -> Self {
+        Self { turn, roots: Roots::of(turn) }
+    }
+
+    /// The place that `path` names.
+    pub(super) fn place(&self, path: &str) -> Result<Place, ToolError> {
+        self.roots.place(path).map_err(ToolError::failed)
+    }
+
+    /// Some lines of a file.
+    pub(super) async fn read(&self, place: &Place, wanted: Wanted) -> Result<Excerpt, ToolError> {
+        let failed = |error| ToolError::Failed(format!("{}: {error}", place.shown()));
+        if let Some(text) = self.of_client(place).await? {
+            return Excerpt::of(Cursor::new(text), wanted).map_err(failed);
+        }
+        let at = place.clone();
+        let excerpt = blocking(move || Ok(Excerpt::of(BufReader::new(at.open_file()?), wanted))).await?;
+        excerpt.map_err(failed)
+    }
+
+    /// All of a file.
+    pub(super) async fn read_whole(&self, place: &Place) -> Result<String, ToolError> {
+        match self.of_client(place).await? {
+            Some(text) => Ok(text),
+            None => self.of_disk(place).await,
+        }
+    }
+
+    /// What is to be replaced in a file that is written anew; nothing if it is not there, or no text.
+    pub(super) async fn read_old(&self, place: &Place) -> Result<Option<String>, ToolError> {
+        match on_disk(place).await? {
+            OnDisk::Text if self.turn.client().fs.read_text_file => self.read_whole(place).await.map(Some),
+            OnDisk::Text => Ok(self.of_disk(place).await.ok()),
+            OnDisk::Nothing | OnDisk::NotText | OnDisk::Large => Ok(None),
+        }
+    }
+
+    /// Writes all of a file.
+    pub(super) async fn write(&self, place: &Place, text: &str) -> Result<(), ToolError> {
+        if self.turn.client().fs.write_text_file {
+            // What can't be written here is not to be tried there.
+            on_disk(place).await?;
+            match self.turn.write_file(&place.path(), text).await {
+                Err(error) if is_unknown(&error) => {}
+                written => return written.map_err(|error| client_failed(place, error)),
+            }
+        }
+        let (at, text) = (place.clone(), text.to_owned());
+        let written = blocking(move || Ok(at.create_file()?.write_all(text.as_bytes()))).await?;
+        written.map_err(|error| ToolError::Failed(format!("{}: {error}", place.shown())))
+    }
+
+    /// All of a file as the client has it; nothing if it does not offer that.
+    async fn of_client(&self, place: &Place) -> Result<Option<String>, ToolError> {
+        if !self.turn.client().fs.read_text_file {
+            return Ok(None);
+        }
+        match on_disk(place).await? {
+            OnDisk::Nothing | OnDisk::Text => {}
+            // No line of the connection would hold it.
+            OnDisk::Large => return Ok(None),
+            OnDisk::NotText => return Err(not_text(place)),
+        }
+        // Not every client knows how to give a part.
+        match self.turn.read_file(&place.path(), None, None).await {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if is_unknown(&error) => Ok(None),
+            Err(error) => Err(client_failed(place, error)),
+        }
+    }
+
+    async fn of_disk(&self, place: &Place) -> Result<String, ToolError> {
+        let at = place.clone();
+        let read = blocking(move || {
+            let mut bytes = Vec::new();
+            Ok(at.open_file()?.take(LARGEST + 1).read_to_end(&mut bytes).map(|_| bytes))
+        });
+        let bytes = read.await?.map_err(|error| ToolError::Failed(format!("{}: {error}", place.shown())))?;
+        if u64::try_from(bytes.len()).is_ok_and(|n_bytes| n_bytes > LARGEST) {
+            let text = format!("{} has more than {LARGEST} bytes, which is too much to edit at once", place.shown());
+            return Err(ToolError::Failed(text));
+        }
+        String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or_else(|| not_text(place))
+    }
+}
+
+/// The change of a file, as people are shown it.
+pub(super) fn diff(place: &Place, old: Option<&str>, new: &str) -> Diff {
+    Diff::new(place.path(), new).old_text(old.map(str::to_owned))
+}
+
+/// What the disk has in a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OnDisk {
+    Nothing,
+    Text,
+    /// More than is taken as a whole.
+    Large,
+    NotText,
+}
+
+/// An error if a file can't be there.
+async fn on_disk(place: &Place) -> Result<OnDisk, ToolError> {
+    let at = place.clone();
+    blocking(move || match at.open_file() {
+        Ok(file) => {
+            let is_large = file.metadata().is_ok_and(|metadata| metadata.len() > LARGEST);
+            Ok(if !is_text(file) {
+                OnDisk::NotText
+            } else if is_large {
+                OnDisk::Large
+            } else {
+                OnDisk::Text
+            })
+        }
+        Err(PlaceError::Missing { .. }) => Ok(OnDisk::Nothing),
+        Err(error) => Err(error),
+    })
+    .await
+}
+
+fn is_text(file: File) -> bool {
+    let mut bytes = Vec::new();
+    if file.take(LOOKED_AT).read_to_end(&mut bytes).is_err() || bytes.contains(&0) {
+        return false;
+    }
+    // The last character may not be all there.
+    std::str::from_utf8(&bytes).map_or_else(|error| error.error_len().is_none(), |_| true)
+}
+
+fn not_text(place: &Place) -> ToolError {
+    ToolError::Failed(format!("{}: it is not text in UTF-8", place.shown()))
+}
+
+/// Whether the client does not know after all what it said it does.
+pub(super) fn is_unknown(error: &AgentError) -> bool {
+    matches!(error, AgentError::Client(error) if error.code() == RpcError::METHOD_NOT_FOUND)
+}
+
+fn client_failed(place: &Place, error: AgentError) -> ToolError {
+    match error {
+        AgentError::Client(_) | AgentError::Failed(_) => ToolError::Failed(format!("{}: {error}", place.shown())),
+        error => ToolError::Turn(error),
+    }
+}
+
+/// Does what may take the disk's time.
+pub(super) async fn blocking<T: Send + 'static>(
+    what: impl FnOnce() -> Result<T, PlaceError> + Send + 'static,
+) -> Result<T, ToolError> {
+    tokio::task::spawn_blocking(what).await.map_err(ToolError::failed)?.map_err(ToolError::failed)
+}
