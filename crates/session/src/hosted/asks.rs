@@ -3,14 +3,16 @@
 use std::path::Path;
 
 use agent_client_protocol_schema::v1::{
-    CreateElicitationRequest, CreateElicitationResponse, CreateTerminalRequest, CreateTerminalResponse,
-    PermissionOption, ReadTextFileRequest, ReadTextFileResponse, RequestPermissionOutcome, RequestPermissionRequest,
-    RequestPermissionResponse, ToolCallUpdate, WriteTextFileRequest, WriteTextFileResponse,
+    CreateElicitationRequest, CreateElicitationResponse, CreateTerminalRequest, PermissionOption, ReadTextFileRequest,
+    ReadTextFileResponse, RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
+    ToolCallUpdate, WriteTextFileRequest, WriteTextFileResponse,
 };
+use rejoin_wire::{Closed, Connection, Outcome, RequestId};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::context::Answer;
 use super::{AgentError, Terminal, Turn};
 
 impl<S> Turn<S> {
@@ -43,8 +45,7 @@ impl<S> Turn<S> {
     /// Runs a command in a terminal of the client. Only for clients that can. The session id of `request` is put in.
     pub async fn terminal(&self, mut request: CreateTerminalRequest) -> Result<Terminal<'_, S>, AgentError> {
         request.session_id = self.id().clone();
-        let response: CreateTerminalResponse = self.ask("terminal/create", &request).await?;
-        Ok(Terminal::new(self, response.terminal_id))
+        Terminal::create(self, &request).await
     }
 
     /// Asks the user for input. Only for clients that can.
@@ -76,18 +77,26 @@ impl<S> Turn<S> {
         let (caller, answer) = tokio::sync::oneshot::channel();
         let connection = &self.context.0.connection;
         let id = connection.request(method, &params, caller).await?;
-        let outcome = tokio::select! {
-            outcome = answer => outcome.map_err(|_| AgentError::Closed)?,
+        tokio::select! {
+            outcome = answer => read(method, outcome.map_err(|_| AgentError::Closed)?),
             () = self.cancellation.cancelled() => {
                 drop(connection.forget(&id));
-                connection.notify("$/cancel_request", &format!("{{\"requestId\":{}}}", id.as_json())).await?;
-                return Err(AgentError::Cancelled);
+                take_back(connection, &id).await?;
+                Err(AgentError::Cancelled)
             }
-        };
-        let result = outcome.map_err(AgentError::Client)?;
-        // Some clients answer nothing where there is nothing to say.
-        let text = if result.get() == "null" { "{}" } else { result.get() };
-        serde_json::from_str(text)
-            .map_err(|error| AgentError::Failed(format!("the client's answer to {method}: {error}")))
+        }
     }
+}
+
+/// Tells the client that nobody waits for its answer to the request `id`.
+pub(super) async fn take_back(connection: &Connection<Answer>, id: &RequestId) -> Result<(), Closed> {
+    connection.notify("$/cancel_request", &format!("{{\"requestId\":{}}}", id.as_json())).await
+}
+
+/// Reads what the client answered to `method`.
+pub(super) fn read<T: DeserializeOwned>(method: &str, outcome: Outcome) -> Result<T, AgentError> {
+    let result = outcome.map_err(AgentError::Client)?;
+    // Some clients answer nothing where there is nothing to say.
+    let text = if result.get() == "null" { "{}" } else { result.get() };
+    serde_json::from_str(text).map_err(|error| AgentError::Failed(format!("the client's answer to {method}: {error}")))
 }

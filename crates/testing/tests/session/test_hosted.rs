@@ -336,6 +336,24 @@ async fn the_client_can_be_asked_for_everything() {
 }
 
 #[tokio::test]
+async fn a_terminal_is_released_when_the_turn_is_cancelled() {
+    let world = puppet();
+    let (client, session) = world.client_with_session().await;
+    client.answer_with(|method, _| match method {
+        "terminal/create" => Some(Ok(json!({ "terminalId": "t" }))),
+        "terminal/wait_for_exit" => None,
+        _ => Some(Ok(Value::Null)),
+    });
+    let turn = client.prompt(&session, "run make").await;
+    client.until_asked("terminal/wait_for_exit").await;
+
+    client.cancel(&session).await;
+
+    assert_eq!(client.until_asked("terminal/release").await.1["terminalId"], "t");
+    assert_eq!(turn.result().await["stopReason"], "cancelled");
+}
+
+#[tokio::test]
 async fn a_remark_is_a_notice_or_stands_before_what_is_said_next_and_is_not_remembered() {
     let world = puppet();
     for (capabilities, is_notice) in [(json!({ "session": { "notices": {} } }), true), (json!({}), false)] {
