@@ -18,18 +18,9 @@ pub(crate) struct Acp {
 }
 
 impl Acp {
-    /// Starts it with the agent that `agent` starts.
+    /// Starts it with the agent that `agent` starts; with our own if it is empty.
     pub(crate) fn start(world: &World, agent: &[&str]) -> Self {
-        Self::start_with(world, &[&["acp", "--"], agent].concat())
-    }
-
-    /// Starts it with the built-in agent.
-    pub(crate) fn start_built_in(world: &World) -> Self {
-        Self::start_with(world, &["acp"])
-    }
-
-    fn start_with(world: &World, args: &[&str]) -> Self {
-        let mut command = world.command(args);
+        let mut command = world.command(&[&["acp", "--"], agent].concat());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         Self { child, stdin, stdout }
@@ -41,9 +32,10 @@ impl Acp {
         writeln!(self.stdin, "{request}").unwrap();
     }
 
-    /// Answers what it asked with the request `id`.
+    /// Answers the program's own request `id`.
     pub(crate) fn respond(&mut self, id: &Value, result: &Value) {
-        writeln!(self.stdin, "{}", json!({ "jsonrpc": "2.0", "id": id, "result": result })).unwrap();
+        let response = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+        writeln!(self.stdin, "{response}").unwrap();
     }
 
     /// The next message; nothing at the end of the output.

@@ -20,7 +20,7 @@ struct Client {
 impl Client {
     fn start(world: &World) -> Self {
         let mut client =
-            Self { acp: Acp::start_built_in(world), next_id: 1, updates: Vec::new(), answer: "allow", asked: 0 };
+            Self { acp: Acp::start(world, &[]), next_id: 1, updates: Vec::new(), answer: "allow", asked: 0 };
         let capabilities = json!({ "session": { "notices": {} } });
         client.call("initialize", &json!({ "protocolVersion": 1, "clientCapabilities": capabilities }));
         client

@@ -1,4 +1,5 @@
-//! Killed in the middle of a turn: what a client has seen is there, the session goes on, and nothing is left running.
+//! Killed in the middle of a turn: what a client has seen is there, the session goes on, and nothing is left running, not
+//! even what the built-in agent's commands have started.
 //!
 //! `REJOIN_CRASHES` sets how often; the long form is `./check --long`.
 
@@ -48,6 +49,41 @@ fn what_was_seen_survives_whoever_is_killed() {
             "kill {kill} of {victim:?}: {seen:?} is not in {kept:?}"
         );
         assert_eq!(answer["result"]["stopReason"], "end_turn", "kill {kill} of {victim:?}: {answer}");
+        pids.into_iter().for_each(wait_until_gone);
+    }
+}
+
+#[test]
+fn no_command_of_the_built_in_agent_outlives_the_program() {
+    for is_killed in [true, false] {
+        let world = World::new();
+        let mut acp = Acp::start(&world, &[]);
+        acp.send(1, "initialize", &json!({ "protocolVersion": 1 }));
+        acp.answer_to(1);
+        acp.send(2, "session/new", &json!({ "cwd": world.path("home"), "mcpServers": [] }));
+        let session = acp.answer_to(2).0["result"]["sessionId"].as_str().unwrap().to_owned();
+        // Stubborn ones, the second in the background.
+        let sleep = "trap '' TERM HUP INT; sleep 600";
+        let command = format!("({sleep}) & echo pids: $$ $!; {sleep}");
+        let text = format!("/call run_command {}", json!({ "command": command }));
+        let params = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] });
+        acp.send(3, "session/prompt", &params);
+        let pids: Vec<u32> = loop {
+            let message = acp.next().unwrap();
+            if message["method"] == "session/request_permission" {
+                let outcome = json!({ "outcome": { "outcome": "selected", "optionId": "allow" } });
+                acp.respond(&message["id"], &outcome);
+            }
+            let shown = message["params"]["update"]["content"][0]["content"]["text"].as_str();
+            if let Some((_, pids)) = shown.and_then(|text| text.split_once("\npids: ")) {
+                break pids.lines().next().unwrap().split(' ').map(|pid| pid.parse().unwrap()).collect();
+            }
+        };
+        if is_killed {
+            acp.kill();
+        } else {
+            acp.end();
+        }
         pids.into_iter().for_each(wait_until_gone);
     }
 }
