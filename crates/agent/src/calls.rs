@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rejoin::schema::{
-    ContentBlock, SessionUpdate, TextContent, ToolCall, ToolCallContent, ToolCallId, ToolCallStatus, ToolCallUpdate,
-    ToolCallUpdateFields,
+    SessionUpdate, ToolCall, ToolCallContent, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    ToolKind,
 };
 use rejoin::{AgentError, Turn};
 use serde_json::Value;
@@ -44,25 +44,26 @@ pub(crate) async fn make(
     tools: &[Arc<dyn Tool>],
     wanted: &ToolUse,
 ) -> Result<CallResult, AgentError> {
-    let id = ToolCallId::new(wanted.id.clone());
-    let tool = tools.iter().find(|tool| tool.spec().name == wanted.name);
-    let mut call = Call { turn, id, planned: Vec::new() };
-    let planned = match tool {
+    let tool = tools.iter().find(|tool| tool.spec().name == wanted.name).cloned();
+    let tool = tool.or_else(|| tools::find(turn.session(), &wanted.name));
+    let mut call = Call { turn, id: ToolCallId::new(wanted.id.clone()), planned: Vec::new() };
+    let planned = match &tool {
         Some(tool) => plan(&**tool, turn, &wanted.arguments).await.map(|plan| (tool, plan)),
-        None => Err(tools::why_not(turn.session(), &turn.chosen(), &wanted.name)),
+        None => Err(ToolError::Failed(format!("there is no tool {:?} here", wanted.name))),
     };
-    let (tool, plan) = match planned {
+    let (tool, Plan { title, locations, content, always }) = match planned {
         Ok(planned) => planned,
         Err(error) => {
-            call.begin(ToolCall::new(call.id.clone(), wanted.name.clone()), wanted).await?;
+            let kind = tool.map_or(ToolKind::Other, |tool| tool.kind());
+            call.begin(&call.shown(wanted, title_of(wanted)).kind(kind)).await?;
             return call.fail(error).await;
         }
     };
-    call.planned.clone_from(&plan.content);
-    let shown = ToolCall::new(call.id.clone(), plan.title.clone()).kind(plan.kind);
-    call.begin(shown.locations(plan.locations.clone()).content(plan.content.clone()), wanted).await?;
+    call.planned.clone_from(&content);
+    let shown = call.shown(wanted, title).kind(tool.kind()).locations(locations).content(content);
+    call.begin(&shown).await?;
     if Mode::of(&turn.chosen()).policy(tool.effect()) == Policy::Asked
-        && !permission::ask(turn, &call.id, wanted, &plan).await?
+        && !permission::ask(turn, &shown, wanted, &always).await?
     {
         return call.fail(ToolError::failed("the user did not allow it")).await;
     }
@@ -89,11 +90,23 @@ async fn plan(tool: &dyn Tool, turn: &Turn<OpenSession>, arguments: &Arguments) 
     }
 }
 
+/// What a call is called that has no plan.
+fn title_of(wanted: &ToolUse) -> String {
+    match wanted.arguments.get("path").and_then(Value::as_str) {
+        Some(path) => format!("{} {path}", wanted.name),
+        None => wanted.name.clone(),
+    }
+}
+
 impl Call<'_> {
-    async fn begin(&self, call: ToolCall, wanted: &ToolUse) -> Result<(), AgentError> {
-        let call = call.name(wanted.name.clone()).status(ToolCallStatus::Pending);
-        let call = call.raw_input(Value::Object(wanted.arguments.clone()));
-        self.turn.send(SessionUpdate::ToolCall(call)).await
+    /// The call before it is made.
+    fn shown(&self, wanted: &ToolUse, title: String) -> ToolCall {
+        let call = ToolCall::new(self.id.clone(), title).name(wanted.name.clone()).status(ToolCallStatus::Pending);
+        call.raw_input(Value::Object(wanted.arguments.clone()))
+    }
+
+    async fn begin(&self, call: &ToolCall) -> Result<(), AgentError> {
+        self.turn.send(SessionUpdate::ToolCall(call.clone())).await
     }
 
     async fn end(&self, Output { parts, content, raw, is_error }: Output) -> Result<CallResult, AgentError> {
@@ -111,8 +124,9 @@ impl Call<'_> {
             ToolError::Failed(text) => text,
             ToolError::Turn(error) => return Err(error),
         };
-        let content = ToolCallContent::from(ContentBlock::Text(TextContent::new(text.clone())));
-        let fields = ToolCallUpdateFields::new().status(ToolCallStatus::Failed).content(vec![content]);
+        let mut content = self.planned.clone();
+        content.push(ToolCallContent::from(text.clone()));
+        let fields = ToolCallUpdateFields::new().status(ToolCallStatus::Failed).content(content);
         self.show(fields.raw_output(Value::String(text.clone()))).await?;
         Ok(CallResult { parts: vec![Part::Text(text)], is_error: true })
     }

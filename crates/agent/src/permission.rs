@@ -1,29 +1,27 @@
 //! Whether the user agrees to a call.
 
 use rejoin::schema::{
-    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, ToolCallId, ToolCallStatus, ToolCallUpdate,
-    ToolCallUpdateFields,
+    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, ToolCall, ToolCallUpdate, ToolCallUpdateFields,
 };
 use rejoin::{AgentError, Turn};
-use serde_json::Value;
 
 use crate::models::ToolUse;
 use crate::session::OpenSession;
-use crate::tools::{Always, Plan};
+use crate::tools::Always;
 
 const ONCE: &str = "allow";
 const ALWAYS: &str = "always";
 const NO: &str = "reject";
 
-/// Asks whether the call `id`, which does what `plan` says, may be made; without asking where the user always agrees.
+/// Asks whether `call` may be made; without asking where the user always agrees.
 pub(crate) async fn ask(
     turn: &Turn<OpenSession>,
-    id: &ToolCallId,
+    call: &ToolCall,
     wanted: &ToolUse,
-    plan: &Plan,
+    always: &Always,
 ) -> Result<bool, AgentError> {
     // What is remembered, and what people read.
-    let always = match &plan.always {
+    let always = match always {
         Always::Tool => Some((wanted.name.clone(), wanted.name.clone())),
         Always::Program(program) => Some((format!("{} {program}", wanted.name), format!("`{program}`"))),
         Always::NotOffered => None,
@@ -37,7 +35,7 @@ pub(crate) async fn ask(
         options.push(PermissionOption::new(ALWAYS, name, PermissionOptionKind::AllowAlways));
     }
     options.push(PermissionOption::new(NO, "Reject", PermissionOptionKind::RejectOnce));
-    match turn.ask_permission(shown(id, wanted, plan), options).await? {
+    match turn.ask_permission(shown(call), options).await? {
         RequestPermissionOutcome::Selected(selected) => match (&*selected.option_id.0, always) {
             (ALWAYS, Some((key, _))) => {
                 turn.session().allow(&key);
@@ -51,13 +49,13 @@ pub(crate) async fn ask(
 }
 
 /// All that the user needs to decide, also in a client that shows nothing else.
-fn shown(id: &ToolCallId, wanted: &ToolUse, plan: &Plan) -> ToolCallUpdate {
+fn shown(call: &ToolCall) -> ToolCallUpdate {
     let fields = ToolCallUpdateFields::new()
-        .title(plan.title.clone())
-        .kind(plan.kind)
-        .status(ToolCallStatus::Pending)
-        .content(plan.content.clone())
-        .locations(plan.locations.clone())
-        .raw_input(Value::Object(wanted.arguments.clone()));
-    ToolCallUpdate::new(id.clone(), fields)
+        .title(call.title.clone())
+        .kind(call.kind)
+        .status(call.status)
+        .content(call.content.clone())
+        .locations(call.locations.clone())
+        .raw_input(call.raw_input.clone());
+    ToolCallUpdate::new(call.tool_call_id.clone(), fields)
 }

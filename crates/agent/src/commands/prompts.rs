@@ -46,9 +46,9 @@ fn read_arguments(names: &[String], text: &str) -> JsonObject {
     let mut arguments = JsonObject::new();
     let mut last: Option<&String> = None;
     for word in text.split_whitespace() {
-        let named =
+        let given =
             word.split_once('=').and_then(|(name, value)| Some((names.iter().find(|known| *known == name)?, value)));
-        match (named, last.or(names.first())) {
+        match (given, last.or(names.first())) {
             (Some((name, value)), _) => {
                 arguments.insert(name.clone(), Value::String(value.to_owned()));
                 last = Some(name);

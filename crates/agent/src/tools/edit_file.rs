@@ -39,6 +39,10 @@ impl Tool for EditFile {
         spec(NAME, description, &properties)
     }
 
+    fn kind(&self) -> ToolKind {
+        ToolKind::Edit
+    }
+
     fn effect(&self) -> Effect {
         Effect::Writes
     }
@@ -47,7 +51,7 @@ impl Tool for EditFile {
         let input: Input = read(NAME, arguments)?;
         let change = Change::of(&Files::of(turn), &input).await?;
         let location = ToolCallLocation::new(change.place.path()).line(change.edited.line);
-        let plan = Plan::new(format!("Edit {}", change.place.shown()), ToolKind::Edit);
+        let plan = Plan::new(format!("Edit {}", change.place.shown()));
         Ok(plan.at(vec![location]).showing(vec![change.shown()]))
     }
 

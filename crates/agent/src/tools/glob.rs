@@ -39,6 +39,10 @@ impl Tool for Glob {
         spec(NAME, description, &properties)
     }
 
+    fn kind(&self) -> ToolKind {
+        ToolKind::Search
+    }
+
     fn effect(&self) -> Effect {
         Effect::Reads
     }
@@ -49,7 +53,7 @@ impl Tool for Glob {
             Some(_) => format!("Find {} in {}", input.pattern, place.shown()),
             None => format!("Find {}", input.pattern),
         };
-        Ok(Plan::new(title, ToolKind::Search).at(vec![ToolCallLocation::new(place.path())]))
+        Ok(Plan::new(title).at(vec![ToolCallLocation::new(place.path())]))
     }
 
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {

@@ -34,6 +34,10 @@ impl Tool for ListFiles {
         spec(NAME, description, &[("path?", text("The folder; without one, the session's own."))])
     }
 
+    fn kind(&self) -> ToolKind {
+        ToolKind::Read
+    }
+
     fn effect(&self) -> Effect {
         Effect::Reads
     }
@@ -41,7 +45,7 @@ impl Tool for ListFiles {
     async fn plan(&self, arguments: &Arguments, turn: &Turn<OpenSession>) -> Result<Plan, ToolError> {
         let place = place(arguments, turn)?;
         let location = ToolCallLocation::new(place.path());
-        Ok(Plan::new(format!("List {}", place.shown()), ToolKind::Read).at(vec![location]))
+        Ok(Plan::new(format!("List {}", place.shown())).at(vec![location]))
     }
 
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {

@@ -23,15 +23,17 @@ impl Tool for McpTool {
         ToolSpec { name: self.0.name.clone(), description, input_schema: json!(*self.0.input_schema) }
     }
 
+    fn kind(&self) -> ToolKind {
+        if self.0.is_read_only() { ToolKind::Read } else { ToolKind::Other }
+    }
+
     fn effect(&self) -> Effect {
         if self.0.is_read_only() { Effect::Reads } else { Effect::Runs }
     }
 
     async fn plan(&self, _: &Arguments, _: &Turn<OpenSession>) -> Result<Plan, ToolError> {
         let own = self.0.title.as_deref().unwrap_or(&self.0.own_name);
-        let title = format!("{own} ({})", self.0.server);
-        let kind = if self.0.is_read_only() { ToolKind::Read } else { ToolKind::Other };
-        Ok(Plan::new(title, kind))
+        Ok(Plan::new(format!("{own} ({})", self.0.server)))
     }
 
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {

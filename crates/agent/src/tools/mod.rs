@@ -63,7 +63,6 @@ pub(crate) enum Effect {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) title: String,
-    pub(crate) kind: ToolKind,
     pub(crate) locations: Vec<ToolCallLocation>,
     /// What it would do, such as a diff.
     pub(crate) content: Vec<ToolCallContent>,
@@ -72,8 +71,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn new(title: String, kind: ToolKind) -> Self {
-        Self { title, kind, locations: Vec::new(), content: Vec::new(), always: Always::Tool }
+    pub(crate) fn new(title: String) -> Self {
+        Self { title, locations: Vec::new(), content: Vec::new(), always: Always::Tool }
     }
 
     /// The same, about these places.
@@ -151,6 +150,9 @@ impl ToolError {
 pub(crate) trait Tool: Send + Sync {
     fn spec(&self) -> ToolSpec;
 
+    /// What people are shown that it is.
+    fn kind(&self) -> ToolKind;
+
     fn effect(&self) -> Effect;
 
     /// What a call with `arguments` would do. Changes nothing.
@@ -167,11 +169,9 @@ pub(crate) fn tools_of(session: &OpenSession, chosen: &Chosen) -> Vec<Arc<dyn To
     tools
 }
 
-/// Why `session` has no tool with this `name` while this is chosen.
-pub(crate) fn why_not(session: &OpenSession, chosen: &Chosen, name: &str) -> ToolError {
-    let tool = all(session).into_iter().find(|tool| tool.spec().name == name);
-    let refusal = tool.and_then(|tool| refusal(&*tool, chosen));
-    ToolError::Failed(refusal.unwrap_or_else(|| format!("there is no tool {name:?} here")))
+/// The tool with this `name`, whether it may be called or not.
+pub(crate) fn find(session: &OpenSession, name: &str) -> Option<Arc<dyn Tool>> {
+    all(session).into_iter().find(|tool| tool.spec().name == name)
 }
 
 /// Why `tool` is not to be called while this is chosen, if it is not.

@@ -39,6 +39,10 @@ impl Tool for ReadFile {
         spec(NAME, description, &properties)
     }
 
+    fn kind(&self) -> ToolKind {
+        ToolKind::Read
+    }
+
     fn effect(&self) -> Effect {
         Effect::Reads
     }
@@ -51,7 +55,7 @@ impl Tool for ReadFile {
             None => format!("Read {}", place.shown()),
         };
         let location = ToolCallLocation::new(place.path()).line(input.line.map(NonZeroU32::get));
-        Ok(Plan::new(title, ToolKind::Read).at(vec![location]))
+        Ok(Plan::new(title).at(vec![location]))
     }
 
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {

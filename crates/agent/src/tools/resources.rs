@@ -27,12 +27,16 @@ impl Tool for ListResources {
         }
     }
 
+    fn kind(&self) -> ToolKind {
+        ToolKind::Read
+    }
+
     fn effect(&self) -> Effect {
         Effect::Reads
     }
 
     async fn plan(&self, _: &Arguments, _: &Turn<OpenSession>) -> Result<Plan, ToolError> {
-        Ok(plan("List resources".to_owned()))
+        Ok(Plan::new("List resources".to_owned()))
     }
 
     async fn run(&self, _: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {
@@ -62,12 +66,17 @@ impl Tool for ReadResource {
         }
     }
 
+    fn kind(&self) -> ToolKind {
+        ToolKind::Read
+    }
+
     fn effect(&self) -> Effect {
         Effect::Reads
     }
 
     async fn plan(&self, arguments: &Arguments, _: &Turn<OpenSession>) -> Result<Plan, ToolError> {
-        Ok(plan(format!("Read {} ({})", required(arguments, "uri")?, required(arguments, "server")?)))
+        let (server, uri) = (required(arguments, "server")?, required(arguments, "uri")?);
+        Ok(Plan::new(format!("Read {uri} ({server})")))
     }
 
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {
@@ -90,10 +99,6 @@ impl Tool for ReadResource {
 
 fn is_image(content: &Value) -> bool {
     content["mimeType"].as_str().is_some_and(|mime_type| mime_type.starts_with("image/"))
-}
-
-fn plan(title: String) -> Plan {
-    Plan::new(title, ToolKind::Read)
 }
 
 fn shown(text: String) -> ToolCallContent {

@@ -57,6 +57,10 @@ impl Tool for Search {
         spec(NAME, description, &properties)
     }
 
+    fn kind(&self) -> ToolKind {
+        ToolKind::Search
+    }
+
     fn effect(&self) -> Effect {
         Effect::Reads
     }
@@ -71,7 +75,7 @@ impl Tool for Search {
             (Some(glob), false) => format!("Search for {pattern} in {glob}"),
             (Some(glob), true) => format!("Search for {pattern} in {glob} in {}", wanted.place.shown()),
         };
-        Ok(Plan::new(title, ToolKind::Search).at(vec![ToolCallLocation::new(wanted.place.path())]))
+        Ok(Plan::new(title).at(vec![ToolCallLocation::new(wanted.place.path())]))
     }
 
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {

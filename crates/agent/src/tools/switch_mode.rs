@@ -34,6 +34,10 @@ impl Tool for SwitchMode {
         spec(NAME, &description, &[("mode", json!({ "type": "string", "enum": known }))])
     }
 
+    fn kind(&self) -> ToolKind {
+        ToolKind::SwitchMode
+    }
+
     fn effect(&self) -> Effect {
         Effect::Switches
     }
@@ -43,7 +47,7 @@ impl Tool for SwitchMode {
         if mode == Mode::of(&turn.chosen()) {
             return Err(ToolError::Failed(format!("the mode is {} already", mode.id())));
         }
-        let plan = Plan::new(format!("Switch to the mode {}", mode.name()), ToolKind::SwitchMode);
+        let plan = Plan::new(format!("Switch to the mode {}", mode.name()));
         Ok(plan.showing(vec![mode.description().to_owned().into()]).always(Always::NotOffered))
     }
 

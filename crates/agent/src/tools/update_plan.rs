@@ -47,13 +47,17 @@ impl Tool for UpdatePlan {
         spec(NAME, description, &[("entries", json!({ "type": "array", "items": entry }))])
     }
 
+    fn kind(&self) -> ToolKind {
+        ToolKind::Think
+    }
+
     fn effect(&self) -> Effect {
         Effect::Reads
     }
 
     async fn plan(&self, arguments: &Arguments, _: &Turn<OpenSession>) -> Result<Plan, ToolError> {
         let _: Input = read(NAME, arguments)?;
-        Ok(Plan::new("Update the plan".to_owned(), ToolKind::Think))
+        Ok(Plan::new("Update the plan".to_owned()))
     }
 
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {

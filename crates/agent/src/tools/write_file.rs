@@ -33,6 +33,10 @@ impl Tool for WriteFile {
         spec(NAME, description, &properties)
     }
 
+    fn kind(&self) -> ToolKind {
+        ToolKind::Edit
+    }
+
     fn effect(&self) -> Effect {
         Effect::Writes
     }
@@ -43,7 +47,7 @@ impl Tool for WriteFile {
         let place = files.place(&input.path)?;
         let old = files.read_old(&place).await?;
         let diff = diff(&place, old.as_deref(), &input.content);
-        let plan = Plan::new(format!("Write {}", place.shown()), ToolKind::Edit);
+        let plan = Plan::new(format!("Write {}", place.shown()));
         Ok(plan.at(vec![ToolCallLocation::new(place.path())]).showing(vec![diff.into()]))
     }
 

@@ -1,7 +1,6 @@
 //! The built-in agent behind a session layer, as a client sees it.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
-#![expect(clippy::panic, reason = "the same, with words")]
 
 mod test_commands;
 mod test_files;

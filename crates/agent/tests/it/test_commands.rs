@@ -164,9 +164,9 @@ fn asked(events: &[Event], method: &str) -> Option<()> {
 async fn until_shown(world: &World) -> String {
     let find = |events: &[Event]| {
         let updates = updates_in(events, &world.session);
-        let texts = updates.iter().filter_map(|update| update["content"][0]["content"]["text"].as_str());
+        let mut texts = updates.iter().filter_map(|update| update["content"][0]["content"]["text"].as_str());
         let group = |text: &str| Some(text.split_once("\ngroup:")?.1.lines().next()?.to_owned());
-        texts.filter_map(group).next()
+        texts.find_map(group)
     };
     world.client.until("the group", find).await
 }

@@ -74,6 +74,7 @@ async fn what_is_outside_is_refused_by_every_tool() {
         ] {
             let called = world.call(tool, arguments).await;
             let failure = called.failure();
+            assert_ne!(called.shown["kind"], Value::Null, "{tool}");
             assert!(failure.contains("of this session's folders: ") && failure.contains("/project"), "{failure}");
             assert!(failure.contains(path) && !called.shown.to_string().contains("TOPSECRET"), "{failure}");
         }

@@ -43,9 +43,8 @@ impl World {
         let client = TestClient::connect(&layer);
         client.initialize(capabilities).await;
         client.answer_with(|method, _| (method == "session/request_permission").then(|| choose("allow")));
-        let base = folder.path().canonicalize().unwrap();
-        let params =
-            json!({ "cwd": base.join("project"), "additionalDirectories": [base.join("lib")], "mcpServers": [] });
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        let params = json!({ "cwd": at("project"), "additionalDirectories": [at("lib")], "mcpServers": [] });
         let made = client.call("session/new", params).await.unwrap();
         let session = made["sessionId"].as_str().unwrap().to_owned();
         let world = Self { folder, client, session };
@@ -118,6 +117,7 @@ impl Called {
 }
 
 /// The answer to a permission request.
+#[expect(clippy::unnecessary_wraps, reason = "it stands beside answers that are errors")]
 pub(crate) fn choose(option: &str) -> Answer {
     Ok(json!({ "outcome": { "outcome": "selected", "optionId": option } }))
 }

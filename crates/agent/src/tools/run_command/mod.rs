@@ -79,13 +79,17 @@ impl Tool for RunCommand {
         spec(NAME, description, &properties)
     }
 
+    fn kind(&self) -> ToolKind {
+        ToolKind::Execute
+    }
+
     fn effect(&self) -> Effect {
         Effect::Runs
     }
 
     async fn plan(&self, arguments: &Arguments, turn: &Turn<OpenSession>) -> Result<Plan, ToolError> {
         let job = Job::of(arguments, turn).await?;
-        let plan = Plan::new(format!("`{}`", short(&job.command)), ToolKind::Execute);
+        let plan = Plan::new(format!("`{}`", short(&job.command)));
         let always =
             program::of(&job.command).map_or(Always::NotOffered, |program| Always::Program(program.to_owned()));
         Ok(plan.at(vec![ToolCallLocation::new(job.cwd)]).showing(vec![fenced(&job.command)]).always(always))
