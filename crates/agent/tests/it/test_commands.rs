@@ -4,19 +4,19 @@ use rejoin_testing::{Event, updates_in};
 use rejoin_wire::RpcError;
 use serde_json::{Value, json};
 
-use crate::world::{World, choose, group_of, until_group_is_gone};
+use crate::project::{Project, choose, group_of, until_group_is_gone};
 
 /// A command that says its group, and leaves somebody behind in it.
 const LONG: &str = "echo group:$$; sleep 300 & sleep 300";
 
 #[tokio::test]
 async fn output_and_exit_code_are_told() {
-    let world = World::new().await;
-    world.write("sub/a.txt", "");
+    let project = Project::new().await;
+    project.write("sub/a.txt", "");
 
-    let done = world.call("run_command", json!({ "command": "ls; echo oops >&2; echo more", "cwd": "sub" })).await;
-    let failed = world.call("run_command", json!({ "command": "echo no; exit 3" })).await;
-    let killed = world.call("run_command", json!({ "command": "kill -9 $$" })).await;
+    let done = project.call("run_command", json!({ "command": "ls; echo oops >&2; echo more", "cwd": "sub" })).await;
+    let failed = project.call("run_command", json!({ "command": "echo no; exit 3" })).await;
+    let killed = project.call("run_command", json!({ "command": "kill -9 $$" })).await;
 
     assert_eq!((done.status(), done.told.as_str()), ("completed", "a.txt\noops\nmore\n[exit code 0]"));
     assert_eq!(
@@ -32,25 +32,25 @@ async fn output_and_exit_code_are_told() {
 
 #[tokio::test]
 async fn what_can_not_be_run_is_said() {
-    let world = World::new().await;
-    world.write("a.txt", "");
+    let project = Project::new().await;
+    project.write("a.txt", "");
     for (arguments, expected) in [
         (json!({ "command": " " }), "`command` is empty"),
         (json!({ "command": "ls", "cwd": "none" }), "there is no none"),
         (json!({ "command": "ls", "cwd": "a.txt" }), "a.txt is no folder, or leads through something that is none"),
     ] {
-        assert_eq!(world.call("run_command", arguments.clone()).await.failure(), expected, "{arguments}");
+        assert_eq!(project.call("run_command", arguments.clone()).await.failure(), expected, "{arguments}");
     }
 }
 
 #[tokio::test]
 async fn output_is_shown_while_it_comes_and_a_cancel_ends_the_whole_group() {
-    let world = World::new().await;
-    let turn = world.begin("run_command", json!({ "command": LONG })).await;
-    let group = until_shown(&world).await;
+    let project = Project::new().await;
+    let turn = project.begin("run_command", json!({ "command": LONG })).await;
+    let group = until_shown(&project).await;
     assert_eq!(group_of(&group), 3);
 
-    world.client.cancel(&world.session).await;
+    project.client.cancel(&project.session).await;
 
     assert_eq!(turn.result().await["stopReason"], "cancelled");
     until_group_is_gone(&group).await;
@@ -58,11 +58,11 @@ async fn output_is_shown_while_it_comes_and_a_cancel_ends_the_whole_group() {
 
 #[tokio::test]
 async fn a_session_that_is_closed_leaves_no_process() {
-    let world = World::new().await;
-    let turn = world.begin("run_command", json!({ "command": LONG })).await;
-    let group = until_shown(&world).await;
+    let project = Project::new().await;
+    let turn = project.begin("run_command", json!({ "command": LONG })).await;
+    let group = until_shown(&project).await;
 
-    world.client.call("session/close", json!({ "sessionId": world.session })).await.unwrap();
+    project.client.call("session/close", json!({ "sessionId": project.session })).await.unwrap();
 
     drop(turn);
     until_group_is_gone(&group).await;
@@ -70,8 +70,8 @@ async fn a_session_that_is_closed_leaves_no_process() {
 
 #[tokio::test]
 async fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
-    let world = World::new().await;
-    let called = world.call("run_command", json!({ "command": LONG, "timeout": 1 })).await;
+    let project = Project::new().await;
+    let called = project.call("run_command", json!({ "command": LONG, "timeout": 1 })).await;
     assert!(called.failure().ends_with("[ended by us, since it took longer than 1 s]"), "{}", called.told);
     let group = called.told.lines().next().unwrap().strip_prefix("group:").unwrap();
     until_group_is_gone(group).await;
@@ -79,16 +79,16 @@ async fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
 
 #[tokio::test]
 async fn what_a_command_leaves_running_ends_with_it() {
-    let world = World::new().await;
-    let called = world.call("run_command", json!({ "command": "echo $$; sleep 300 &" })).await;
+    let project = Project::new().await;
+    let called = project.call("run_command", json!({ "command": "echo $$; sleep 300 &" })).await;
     assert_eq!(called.shown["rawOutput"]["exitCode"], 0);
     until_group_is_gone(called.told.lines().next().unwrap()).await;
 }
 
 #[tokio::test]
 async fn long_output_is_bounded_and_what_is_cut_is_said() {
-    let world = World::new().await;
-    let called = world.call("run_command", json!({ "command": "seq 1 100000" })).await;
+    let project = Project::new().await;
+    let called = project.call("run_command", json!({ "command": "seq 1 100000" })).await;
     assert!(called.told.starts_with("1\n2\n") && called.told.ends_with("\n100000\n[exit code 0]"));
     assert!(called.told.contains(" bytes are left out …]") && called.told.len() < 40_000);
     assert_eq!(called.shown["rawOutput"]["truncated"], true);
@@ -96,54 +96,54 @@ async fn long_output_is_bounded_and_what_is_cut_is_said() {
 
 #[tokio::test]
 async fn a_command_runs_in_a_terminal_of_a_client_that_has_some() {
-    let world = World::with_client(json!({ "terminal": true }), "code").await;
-    world.client.answer_with(|method, _| Some(answer_of_terminal(method, &json!({ "exitCode": 2 }))));
-    let mark = world.client.mark();
+    let project = Project::with_client(json!({ "terminal": true }), "code").await;
+    project.client.answer_with(|method, _| Some(answer_of_terminal(method, &json!({ "exitCode": 2 }))));
+    let mark = project.client.mark();
 
-    let called = world.call("run_command", json!({ "command": "make it" })).await;
+    let called = project.call("run_command", json!({ "command": "make it" })).await;
 
     assert_eq!(called.failure(), "making\n[exit code 2]");
     assert_eq!(called.shown["content"], json!([{ "type": "terminal", "terminalId": "t1" }]));
-    let (_, created) = world.client.until_asked("terminal/create").await;
+    let (_, created) = project.client.until_asked("terminal/create").await;
     assert_eq!((&created["command"], &created["args"]), (&json!("/bin/sh"), &json!(["-c", "make it"])));
-    assert_eq!(created["cwd"], json!(world.path("project")));
+    assert_eq!(created["cwd"], json!(project.path("project")));
     let methods = ["create", "wait_for_exit", "output", "release"].map(|name| format!("terminal/{name}"));
-    assert_eq!(world.asked_since(mark)[1..], methods);
+    assert_eq!(project.asked_since(mark)[1..], methods);
 }
 
 #[tokio::test]
 async fn a_terminal_is_ended_by_the_limit_and_by_a_cancel() {
-    let world = World::with_client(json!({ "terminal": true }), "code").await;
-    world.client.answer_with(|method, _| match method {
+    let project = Project::with_client(json!({ "terminal": true }), "code").await;
+    project.client.answer_with(|method, _| match method {
         "terminal/wait_for_exit" => None,
         _ => Some(answer_of_terminal(method, &Value::Null)),
     });
-    let mark = world.client.mark();
+    let mark = project.client.mark();
 
-    let called = world.call("run_command", json!({ "command": "make it", "timeout": 1 })).await;
+    let called = project.call("run_command", json!({ "command": "make it", "timeout": 1 })).await;
     assert_eq!(called.failure(), "making\n[ended by us, since it took longer than 1 s]");
-    let methods = world.asked_since(mark);
+    let methods = project.asked_since(mark);
     assert!(
         methods.contains(&"terminal/kill".to_owned()) && methods.contains(&"terminal/release".to_owned()),
         "{methods:?}"
     );
 
-    let mark = world.client.mark();
-    let turn = world.begin("run_command", json!({ "command": "make it" })).await;
-    world.client.until("the command", |events| asked(&events[mark..], "terminal/wait_for_exit")).await;
-    world.client.cancel(&world.session).await;
-    world.client.until("the release", |events| asked(&events[mark..], "terminal/release")).await;
+    let mark = project.client.mark();
+    let turn = project.begin("run_command", json!({ "command": "make it" })).await;
+    project.client.until("the command", |events| asked(&events[mark..], "terminal/wait_for_exit")).await;
+    project.client.cancel(&project.session).await;
+    project.client.until("the release", |events| asked(&events[mark..], "terminal/release")).await;
     assert_eq!(turn.result().await["stopReason"], "cancelled");
 }
 
 #[tokio::test]
 async fn a_client_that_only_says_it_has_terminals_is_not_needed() {
-    let world = World::with_client(json!({ "terminal": true }), "code").await;
+    let project = Project::with_client(json!({ "terminal": true }), "code").await;
     let unknown = || Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "what?"));
-    world
+    project
         .client
         .answer_with(move |method, _| Some(if method.starts_with("terminal/") { unknown() } else { choose("allow") }));
-    assert_eq!(world.call("run_command", json!({ "command": "echo hi" })).await.told, "hi\n[exit code 0]");
+    assert_eq!(project.call("run_command", json!({ "command": "echo hi" })).await.told, "hi\n[exit code 0]");
 }
 
 fn answer_of_terminal(method: &str, exit: &Value) -> rejoin_testing::Answer {
@@ -161,12 +161,12 @@ fn asked(events: &[Event], method: &str) -> Option<()> {
 }
 
 /// Waits until [`LONG`] has said its group, while it runs.
-async fn until_shown(world: &World) -> String {
+async fn until_shown(project: &Project) -> String {
     let find = |events: &[Event]| {
-        let updates = updates_in(events, &world.session);
+        let updates = updates_in(events, &project.session);
         let mut texts = updates.iter().filter_map(|update| update["content"][0]["content"]["text"].as_str());
         let group = |text: &str| Some(text.split_once("\ngroup:")?.1.lines().next()?.to_owned());
         texts.find_map(group)
     };
-    world.client.until("the group", find).await
+    project.client.until("the group", find).await
 }

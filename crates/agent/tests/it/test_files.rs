@@ -7,18 +7,18 @@ use std::sync::{Arc, Mutex};
 use rejoin_wire::RpcError;
 use serde_json::{Value, json};
 
-use crate::world::{World, choose};
+use crate::project::{Project, choose};
 
 #[tokio::test]
 async fn a_file_is_read_as_a_tool_call_that_says_all() {
-    let world = World::new().await;
-    world.write("src/a.txt", "one\ntwo\nthree\n");
+    let project = Project::new().await;
+    project.write("src/a.txt", "one\ntwo\nthree\n");
 
-    let all = world.call("read_file", json!({ "path": "src/a.txt" })).await;
-    let part = world.call("read_file", json!({ "path": "src/../src/a.txt", "line": 2, "limit": 1 })).await;
+    let all = project.call("read_file", json!({ "path": "src/a.txt" })).await;
+    let part = project.call("read_file", json!({ "path": "src/../src/a.txt", "line": 2, "limit": 1 })).await;
 
     assert_eq!((all.told.as_str(), part.told.as_str()), ("one\ntwo\nthree\n", "two\n"));
-    let path = world.path("project/src/a.txt");
+    let path = project.path("project/src/a.txt");
     let expected = json!({
         "sessionUpdate": "tool_call_update",
         "toolCallId": part.shown["toolCallId"],
@@ -36,10 +36,10 @@ async fn a_file_is_read_as_a_tool_call_that_says_all() {
 
 #[tokio::test]
 async fn what_can_not_be_read_is_said() {
-    let world = World::new().await;
-    world.write("folder/a.txt", "a");
-    world.write("blob", b"\x7fELF\0\0");
-    world.write("latin.txt", b"caf\xe9");
+    let project = Project::new().await;
+    project.write("folder/a.txt", "a");
+    project.write("blob", b"\x7fELF\0\0");
+    project.write("latin.txt", b"caf\xe9");
     for (arguments, expected) in [
         (json!({ "path": "b.txt" }), "there is no b.txt"),
         (json!({ "path": "folder" }), "folder is a folder; list_files shows what is in it"),
@@ -49,19 +49,19 @@ async fn what_can_not_be_read_is_said() {
         (json!({}), "the arguments of read_file: missing field `path`"),
         (json!({ "path": 1 }), "the arguments of read_file: invalid type: integer `1`, expected a string"),
     ] {
-        assert_eq!(world.call("read_file", arguments.clone()).await.failure(), expected, "{arguments}");
+        assert_eq!(project.call("read_file", arguments.clone()).await.failure(), expected, "{arguments}");
     }
 }
 
 #[tokio::test]
 async fn what_is_outside_is_refused_by_every_tool() {
-    let world = World::with_client(json!({ "fs": { "readTextFile": true, "writeTextFile": true } }), "code").await;
-    std::fs::write(world.path("secret.txt"), "TOPSECRET").unwrap();
-    symlink(world.path("secret.txt"), world.path("project/link")).unwrap();
-    symlink(world.path("planted.txt"), world.path("project/dangling")).unwrap();
-    symlink(world.path(""), world.path("project/up")).unwrap();
-    let absolute = world.path("secret.txt").display().to_string();
-    let mark = world.client.mark();
+    let project = Project::with_client(json!({ "fs": { "readTextFile": true, "writeTextFile": true } }), "code").await;
+    std::fs::write(project.path("secret.txt"), "TOPSECRET").unwrap();
+    symlink(project.path("secret.txt"), project.path("project/link")).unwrap();
+    symlink(project.path("planted.txt"), project.path("project/dangling")).unwrap();
+    symlink(project.path(""), project.path("project/up")).unwrap();
+    let absolute = project.path("secret.txt").display().to_string();
+    let mark = project.client.mark();
     for path in ["../secret.txt", &absolute, "link", "up/secret.txt", "dangling", "up/new/planted.txt"] {
         for (tool, arguments) in [
             ("read_file", json!({ "path": path })),
@@ -72,44 +72,44 @@ async fn what_is_outside_is_refused_by_every_tool() {
             ("search", json!({ "path": path, "pattern": "SECRET" })),
             ("run_command", json!({ "cwd": path, "command": "cat *" })),
         ] {
-            let called = world.call(tool, arguments).await;
+            let called = project.call(tool, arguments).await;
             let failure = called.failure();
             assert_ne!(called.shown["kind"], Value::Null, "{tool}");
             assert!(failure.contains("of this session's folders: ") && failure.contains("/project"), "{failure}");
             assert!(failure.contains(path) && !called.shown.to_string().contains("TOPSECRET"), "{failure}");
         }
     }
-    let found = world.call("search", json!({ "pattern": "TOPSECRET" })).await;
+    let found = project.call("search", json!({ "pattern": "TOPSECRET" })).await;
 
     assert_eq!(found.told, "Nothing matches. What .gitignore names was not searched.");
-    assert_eq!(world.asked_since(mark), Vec::<String>::new());
-    assert_eq!(std::fs::read_to_string(world.path("secret.txt")).unwrap(), "TOPSECRET");
-    assert!(!world.path("planted.txt").exists() && !world.path("new").exists());
+    assert_eq!(project.asked_since(mark), Vec::<String>::new());
+    assert_eq!(std::fs::read_to_string(project.path("secret.txt")).unwrap(), "TOPSECRET");
+    assert!(!project.path("planted.txt").exists() && !project.path("new").exists());
 }
 
 #[tokio::test]
 async fn additional_folders_are_inside() {
-    let world = World::new().await;
-    std::fs::write(world.path("lib/x.txt"), "green roof").unwrap();
-    let absolute = world.path("lib/x.txt").display().to_string();
-    assert_eq!(world.call("read_file", json!({ "path": absolute })).await.told, "green roof");
-    assert_eq!(world.call("list_files", json!({ "path": "../lib" })).await.told, "x.txt\n");
-    let found = world.call("search", json!({ "path": world.path("lib"), "pattern": "roof" })).await;
+    let project = Project::new().await;
+    std::fs::write(project.path("lib/x.txt"), "green roof").unwrap();
+    let absolute = project.path("lib/x.txt").display().to_string();
+    assert_eq!(project.call("read_file", json!({ "path": absolute })).await.told, "green roof");
+    assert_eq!(project.call("list_files", json!({ "path": "../lib" })).await.told, "x.txt\n");
+    let found = project.call("search", json!({ "path": project.path("lib"), "pattern": "roof" })).await;
     assert_eq!(found.told, format!("{absolute}:1:green roof\n"));
 }
 
 #[tokio::test]
 async fn a_file_is_written_and_the_change_shown() {
-    let world = World::new().await;
-    world.write("a.txt", "old");
+    let project = Project::new().await;
+    project.write("a.txt", "old");
 
-    let replaced = world.call("write_file", json!({ "path": "a.txt", "content": "new\n" })).await;
-    let made = world.call("write_file", json!({ "path": "deep/er/b.txt", "content": "b" })).await;
+    let replaced = project.call("write_file", json!({ "path": "a.txt", "content": "new\n" })).await;
+    let made = project.call("write_file", json!({ "path": "deep/er/b.txt", "content": "b" })).await;
 
-    assert_eq!((world.read("a.txt"), world.read("deep/er/b.txt")), (Some("new\n".into()), Some("b".into())));
-    let diff = |name: &str, old: Value, new: &str| json!([{ "type": "diff", "path": world.path("project").join(name), "oldText": old, "newText": new }]);
+    assert_eq!((project.read("a.txt"), project.read("deep/er/b.txt")), (Some("new\n".into()), Some("b".into())));
+    let diff = |name: &str, old: Value, new: &str| json!([{ "type": "diff", "path": project.path("project").join(name), "oldText": old, "newText": new }]);
     assert_eq!(replaced.shown["content"], diff("a.txt", json!("old"), "new\n"));
-    let expected = json!([{ "type": "diff", "path": world.path("project/deep/er/b.txt"), "newText": "b" }]);
+    let expected = json!([{ "type": "diff", "path": project.path("project/deep/er/b.txt"), "newText": "b" }]);
     assert_eq!(made.shown["content"], expected);
     assert_eq!((&replaced.shown["kind"], &replaced.shown["title"]), (&json!("edit"), &json!("Write a.txt")));
     assert_eq!(replaced.status(), "completed");
@@ -117,21 +117,21 @@ async fn a_file_is_written_and_the_change_shown() {
 
 #[tokio::test]
 async fn a_text_is_edited_where_it_is_exactly_once_or_everywhere() {
-    let world = World::new().await;
-    world.write("a.txt", "one\ntwo\ntwo\n");
+    let project = Project::new().await;
+    project.write("a.txt", "one\ntwo\ntwo\n");
 
-    let twice = world.call("edit_file", json!({ "path": "a.txt", "old_text": "two", "new_text": "2" })).await;
-    let never = world.call("edit_file", json!({ "path": "a.txt", "old_text": "three", "new_text": "3" })).await;
+    let twice = project.call("edit_file", json!({ "path": "a.txt", "old_text": "two", "new_text": "2" })).await;
+    let never = project.call("edit_file", json!({ "path": "a.txt", "old_text": "three", "new_text": "3" })).await;
     assert!(twice.failure().contains("is in it 2 times") && never.failure().contains("is not in it"));
-    assert_eq!(world.read("a.txt").unwrap(), "one\ntwo\ntwo\n");
+    assert_eq!(project.read("a.txt").unwrap(), "one\ntwo\ntwo\n");
 
-    let once = world.call("edit_file", json!({ "path": "a.txt", "old_text": "one\n", "new_text": "" })).await;
+    let once = project.call("edit_file", json!({ "path": "a.txt", "old_text": "one\n", "new_text": "" })).await;
     let arguments = json!({ "path": "a.txt", "old_text": "two", "new_text": "2", "replace_all": true });
-    let all = world.call("edit_file", arguments).await;
+    let all = project.call("edit_file", arguments).await;
     assert_eq!(once.told, "Edited 1 place in a.txt, from line 1 on.");
     assert_eq!(all.told, "Edited 2 places in a.txt, from line 1 on.");
-    assert_eq!(world.read("a.txt").unwrap(), "2\n2\n");
-    let path = world.path("project/a.txt");
+    assert_eq!(project.read("a.txt").unwrap(), "2\n2\n");
+    let path = project.path("project/a.txt");
     assert_eq!(
         all.shown["content"],
         json!([{ "type": "diff", "path": path, "oldText": "two\ntwo\n", "newText": "2\n2\n" }])
@@ -141,12 +141,12 @@ async fn a_text_is_edited_where_it_is_exactly_once_or_everywhere() {
 
 #[tokio::test]
 async fn files_go_through_a_client_that_offers_them() {
-    let world = World::with_client(json!({ "fs": { "readTextFile": true, "writeTextFile": true } }), "code").await;
-    world.write("a.txt", "saved");
-    let path = world.path("project/a.txt").display().to_string();
+    let project = Project::with_client(json!({ "fs": { "readTextFile": true, "writeTextFile": true } }), "code").await;
+    project.write("a.txt", "saved");
+    let path = project.path("project/a.txt").display().to_string();
     let buffers = Arc::new(Mutex::new(BTreeMap::from([(path.clone(), "unsaved\nlines".to_owned())])));
     let open = Arc::clone(&buffers);
-    world.client.answer_with(move |method, params| {
+    project.client.answer_with(move |method, params| {
         let mut open = open.lock().unwrap();
         let path = params["path"].as_str().unwrap_or_default();
         match method {
@@ -162,48 +162,48 @@ async fn files_go_through_a_client_that_offers_them() {
         }
     });
 
-    assert_eq!(world.call("read_file", json!({ "path": "a.txt", "line": 2 })).await.told, "lines");
+    assert_eq!(project.call("read_file", json!({ "path": "a.txt", "line": 2 })).await.told, "lines");
     assert_eq!(
-        world.call("read_file", json!({ "path": "b.txt" })).await.failure(),
+        project.call("read_file", json!({ "path": "b.txt" })).await.failure(),
         "b.txt: the client: no such buffer"
     );
-    world.call("edit_file", json!({ "path": "a.txt", "old_text": "unsaved", "new_text": "edited" })).await;
-    world.call("write_file", json!({ "path": "new.txt", "content": "new" })).await;
+    project.call("edit_file", json!({ "path": "a.txt", "old_text": "unsaved", "new_text": "edited" })).await;
+    project.call("write_file", json!({ "path": "new.txt", "content": "new" })).await;
 
-    let new = world.path("project/new.txt").display().to_string();
+    let new = project.path("project/new.txt").display().to_string();
     let expected = BTreeMap::from([(path, "edited\nlines".to_owned()), (new, "new".to_owned())]);
     assert_eq!(*buffers.lock().unwrap(), expected);
-    assert_eq!((world.read("a.txt"), world.read("new.txt")), (Some("saved".into()), None));
+    assert_eq!((project.read("a.txt"), project.read("new.txt")), (Some("saved".into()), None));
 }
 
 #[tokio::test]
 async fn what_a_client_only_says_it_offers_is_done_without_it() {
-    let world = World::with_client(json!({ "fs": { "readTextFile": true, "writeTextFile": true } }), "code").await;
-    world.write("a.txt", "saved");
+    let project = Project::with_client(json!({ "fs": { "readTextFile": true, "writeTextFile": true } }), "code").await;
+    project.write("a.txt", "saved");
     let unknown = || Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "what?"));
-    world
+    project
         .client
         .answer_with(move |method, _| Some(if method.starts_with("fs/") { unknown() } else { choose("allow") }));
-    world.call("edit_file", json!({ "path": "a.txt", "old_text": "saved", "new_text": "edited" })).await;
-    assert_eq!(world.read("a.txt").unwrap(), "edited");
+    project.call("edit_file", json!({ "path": "a.txt", "old_text": "saved", "new_text": "edited" })).await;
+    assert_eq!(project.read("a.txt").unwrap(), "edited");
 }
 
 #[tokio::test]
 async fn folders_are_listed_globbed_and_searched() {
-    let world = World::new().await;
-    world.write(".gitignore", "made\n");
-    world.write("src/main.rs", "fn main() {}\n");
-    world.write("src/lib.rs", "// the main thing\n");
-    world.write("made/x.rs", "main");
-    symlink("src", world.path("project/link")).unwrap();
+    let project = Project::new().await;
+    project.write(".gitignore", "made\n");
+    project.write("src/main.rs", "fn main() {}\n");
+    project.write("src/lib.rs", "// the main thing\n");
+    project.write("made/x.rs", "main");
+    symlink("src", project.path("project/link")).unwrap();
 
-    assert_eq!(world.call("list_files", json!({})).await.told, ".gitignore\nlink@\nmade/\nsrc/\n");
-    assert_eq!(world.call("glob", json!({ "pattern": "**/*.rs" })).await.told, "src/lib.rs\nsrc/main.rs\n");
-    let found = world.call("search", json!({ "pattern": "main", "glob": "*.rs" })).await;
+    assert_eq!(project.call("list_files", json!({})).await.told, ".gitignore\nlink@\nmade/\nsrc/\n");
+    assert_eq!(project.call("glob", json!({ "pattern": "**/*.rs" })).await.told, "src/lib.rs\nsrc/main.rs\n");
+    let found = project.call("search", json!({ "pattern": "main", "glob": "*.rs" })).await;
     assert_eq!(found.told, "src/lib.rs:1:// the main thing\nsrc/main.rs:1:fn main() {}\n");
     assert_eq!(found.shown["kind"], "search");
-    assert_eq!(found.shown["locations"][1], json!({ "path": world.path("project/src/main.rs"), "line": 1 }));
-    let wrong = world.call("search", json!({ "pattern": "(" })).await;
+    assert_eq!(found.shown["locations"][1], json!({ "path": project.path("project/src/main.rs"), "line": 1 }));
+    let wrong = project.call("search", json!({ "pattern": "(" })).await;
     assert!(wrong.failure().starts_with("the pattern \"(\": "), "{}", wrong.told);
-    assert_eq!(world.call("glob", json!({ "pattern": "*", "path": "none" })).await.failure(), "there is no none");
+    assert_eq!(project.call("glob", json!({ "pattern": "*", "path": "none" })).await.failure(), "there is no none");
 }

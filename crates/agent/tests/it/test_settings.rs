@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, choose};
+use crate::project::{Project, choose};
 
 /// One call of each tool of ours that changes something, and of one that does not.
 fn calls() -> [(&'static str, Value); 4] {
@@ -24,18 +24,19 @@ async fn what_is_not_allowed_is_not_done_and_says_who_forbids_it() {
         ("code", "enabled", vec!["read_file", "write_file", "edit_file", "run_command"], ""),
         ("code", "read-write", vec!["read_file", "write_file", "edit_file", "run_command"], ""),
     ] {
-        let world = World::with_client(json!({}), mode).await;
-        world.set_tools(tools).await;
-        world.write("a.txt", "old");
+        let project = Project::with_client(json!({}), mode).await;
+        project.set_tools(tools).await;
+        project.write("a.txt", "old");
         for (tool, arguments) in calls() {
-            let called = world.call(tool, arguments).await;
+            let called = project.call(tool, arguments).await;
             if works.contains(&tool) {
                 assert_eq!(called.status(), "completed", "{tool} in {mode} with {tools}: {}", called.told);
             } else {
                 assert_eq!(called.failure(), format!("{tool} can't be used: {why}"), "in {mode} with {tools}");
             }
         }
-        let changed = (world.read("a.txt").unwrap(), world.read("b.txt").is_some(), world.read("c.txt").is_some());
+        let changed =
+            (project.read("a.txt").unwrap(), project.read("b.txt").is_some(), project.read("c.txt").is_some());
         let edited = if works.contains(&"edit_file") { "new" } else { "old" };
         let expected = (edited.to_owned(), works.contains(&"write_file"), works.contains(&"run_command"));
         assert_eq!(changed, expected, "in {mode} with {tools}");
@@ -44,9 +45,9 @@ async fn what_is_not_allowed_is_not_done_and_says_who_forbids_it() {
 
 #[tokio::test]
 async fn the_option_is_grouped_and_begins_with_reading_and_writing() {
-    let world = World::new().await;
-    let params = json!({ "sessionId": world.session, "configId": "tools", "value": "read-write" });
-    let set = world.client.call("session/set_config_option", params).await.unwrap();
+    let project = Project::new().await;
+    let params = json!({ "sessionId": project.session, "configId": "tools", "value": "read-write" });
+    let set = project.client.call("session/set_config_option", params).await.unwrap();
     let options = set["configOptions"].as_array().unwrap();
     let tools = options.iter().find(|option| option["id"] == "tools").unwrap();
     let group = |group: &Value| {
@@ -67,48 +68,48 @@ fn id_of(value: &Value) -> &str {
 async fn a_plan_is_shown_in_every_mode_without_asking() {
     let entries = json!([{ "content": "Look", "priority": "high", "status": "in_progress" }]);
     for mode in ["ask", "code", "architect"] {
-        let world = World::with_client(json!({}), mode).await;
-        world.set_tools("read-only").await;
-        let mark = world.client.mark();
-        let called = world.call("update_plan", json!({ "entries": entries })).await;
-        let wrong = world.call("update_plan", json!({ "entries": [{ "content": "x", "status": "lost" }] })).await;
-        let updates = world.client.updates_since(mark, &world.session);
+        let project = Project::with_client(json!({}), mode).await;
+        project.set_tools("read-only").await;
+        let mark = project.client.mark();
+        let called = project.call("update_plan", json!({ "entries": entries })).await;
+        let wrong = project.call("update_plan", json!({ "entries": [{ "content": "x", "status": "lost" }] })).await;
+        let updates = project.client.updates_since(mark, &project.session);
         let plans: Vec<&Value> = updates.iter().filter(|update| update["sessionUpdate"] == "plan").collect();
         assert_eq!((plans.len(), &plans[0]["entries"]), (1, &entries));
         assert_eq!((called.status(), &called.shown["kind"]), ("completed", &json!("think")));
         assert!(wrong.failure().contains("lost"), "{}", wrong.told);
-        assert!(world.asked_since(mark).is_empty());
+        assert!(project.asked_since(mark).is_empty());
     }
 }
 
 #[tokio::test]
 async fn the_agent_works_in_another_mode_once_the_user_agreed() {
-    let world = World::with_client(json!({}), "architect").await;
-    world.client.answer_with(|_, _| Some(choose("reject")));
-    let refused = world.call("switch_mode", json!({ "mode": "code" })).await;
+    let project = Project::with_client(json!({}), "architect").await;
+    project.client.answer_with(|_, _| Some(choose("reject")));
+    let refused = project.call("switch_mode", json!({ "mode": "code" })).await;
     assert_eq!(refused.failure(), "the user did not allow it");
-    world.call("write_file", json!({ "path": "a.txt", "content": "x" })).await.failure();
+    project.call("write_file", json!({ "path": "a.txt", "content": "x" })).await.failure();
 
-    world.client.answer_with(|_, _| Some(choose("allow")));
-    let mark = world.client.mark();
-    let switched = world.call("switch_mode", json!({ "mode": "code" })).await;
+    project.client.answer_with(|_, _| Some(choose("allow")));
+    let mark = project.client.mark();
+    let switched = project.call("switch_mode", json!({ "mode": "code" })).await;
 
     assert_eq!((switched.status(), &switched.shown["kind"]), ("completed", &json!("switch_mode")));
-    let (_, asked) = world.client.until_asked("session/request_permission").await;
+    let (_, asked) = project.client.until_asked("session/request_permission").await;
     assert_eq!(asked["options"].as_array().unwrap().len(), 2, "always is not offered");
-    let updates = world.client.updates_since(mark, &world.session);
+    let updates = project.client.updates_since(mark, &project.session);
     assert!(updates.iter().any(|update| update["currentModeId"] == "code"), "{updates:?}");
-    assert_eq!(world.call("write_file", json!({ "path": "a.txt", "content": "x" })).await.status(), "completed");
-    let again = world.call("switch_mode", json!({ "mode": "code" })).await;
-    let unknown = world.call("switch_mode", json!({ "mode": "party" })).await;
+    assert_eq!(project.call("write_file", json!({ "path": "a.txt", "content": "x" })).await.status(), "completed");
+    let again = project.call("switch_mode", json!({ "mode": "code" })).await;
+    let unknown = project.call("switch_mode", json!({ "mode": "party" })).await;
     assert_eq!(again.failure(), "the mode is code already");
     assert_eq!(unknown.failure(), "there is no mode \"party\"; there are ask, code, architect");
 }
 
 #[tokio::test]
 async fn a_tool_that_nobody_has_is_an_error_of_the_call() {
-    let world = World::new().await;
-    assert_eq!(world.call("fly", json!({})).await.failure(), "there is no tool \"fly\" here");
-    world.client.turn(&world.session, "/call").await;
-    world.client.until_said(&world.session, "There are `read_file`, ").await;
+    let project = Project::new().await;
+    assert_eq!(project.call("fly", json!({})).await.failure(), "there is no tool \"fly\" here");
+    project.client.turn(&project.session, "/call").await;
+    project.client.until_said(&project.session, "There are `read_file`, ").await;
 }

@@ -16,7 +16,7 @@ use crate::tools::ToolError;
 use crate::tools::shown::fenced;
 
 /// Both outputs become one, in their order, and the keys that our own models are asked with are no business of a command.
-const SHELL: &str = r#"unset ANTHROPIC_API_KEY OPENAI_API_KEY; exec /bin/sh -c "$0" 2>&1 </dev/null"#;
+const SHELL: &str = r#"unset ANTHROPIC_API_KEY GEMINI_API_KEY OPENAI_API_KEY; exec /bin/sh -c "$0" 2>&1 </dev/null"#;
 
 /// So long what it wrote is read after its exit: what it left running may hold that open.
 const AFTER_EXIT: Duration = Duration::from_millis(200);

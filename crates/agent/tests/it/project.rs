@@ -1,4 +1,4 @@
-//! A test's own world: a folder with a project, the built-in agent behind a session layer, and a client with a session.
+//! A test's own project: a folder, the built-in agent behind a session layer, and a client with a session.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use rejoin_testing::{Answer, Event, Pending, TestClient};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-pub(crate) struct World {
+pub(crate) struct Project {
     folder: TempDir,
     pub(crate) client: TestClient,
     pub(crate) session: String,
@@ -26,7 +26,7 @@ pub(crate) struct Called {
     pub(crate) told: String,
 }
 
-impl World {
+impl Project {
     /// A client that can do nothing but agree to everything, in the mode `code`.
     pub(crate) async fn new() -> Self {
         Self::with_client(json!({}), "code").await
@@ -45,14 +45,14 @@ impl World {
         client.answer_with(|method, _| (method == "session/request_permission").then(|| choose("allow")));
         let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
         let params = json!({ "cwd": at("project"), "additionalDirectories": [at("lib")], "mcpServers": [] });
-        let made = client.call("session/new", params).await.unwrap();
-        let session = made["sessionId"].as_str().unwrap().to_owned();
-        let world = Self { folder, client, session };
-        world.set_mode(mode).await;
-        world
+        let answer = client.call("session/new", params).await.unwrap();
+        let session = answer["sessionId"].as_str().unwrap().to_owned();
+        let project = Self { folder, client, session };
+        project.set_mode(mode).await;
+        project
     }
 
-    /// A path in the world's folder.
+    /// A path beside the project and its library, in the test's folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(name)
     }
