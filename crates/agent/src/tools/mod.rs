@@ -176,7 +176,11 @@ pub(crate) fn find(session: &OpenSession, name: &str) -> Option<Arc<dyn Tool>> {
 
 /// Why `tool` is not to be called while this is chosen, if it is not.
 pub(crate) fn refusal(tool: &dyn Tool, chosen: &Chosen) -> Option<String> {
-    let (mode, toolset, name) = (Mode::of(chosen), Toolset::of(chosen), tool.spec().name);
+    refused_by(tool, Mode::of(chosen), Toolset::of(chosen))
+}
+
+fn refused_by(tool: &dyn Tool, mode: Mode, toolset: Toolset) -> Option<String> {
+    let name = tool.spec().name;
     if !mode.offers(tool.effect()) {
         return Some(format!("{name} can't be used: the mode {} does not allow it", mode.id()));
     }
@@ -186,7 +190,19 @@ pub(crate) fn refusal(tool: &dyn Tool, chosen: &Chosen) -> Option<String> {
 
 /// All tools that there could be.
 fn all(session: &OpenSession) -> Vec<Arc<dyn Tool>> {
-    let mut tools: Vec<Arc<dyn Tool>> = vec![
+    let mut tools = ours();
+    let servers = &session.servers;
+    if !servers.resources().is_empty() || !servers.resource_templates().is_empty() {
+        tools.push(Arc::new(resources::ListResources));
+        tools.push(Arc::new(resources::ReadResource));
+    }
+    tools.extend(servers.tools().into_iter().map(|tool| -> Arc<dyn Tool> { Arc::new(mcp::McpTool(tool)) }));
+    tools
+}
+
+/// Those that every session has.
+fn ours() -> Vec<Arc<dyn Tool>> {
+    vec![
         Arc::new(read_file::ReadFile),
         Arc::new(list_files::ListFiles),
         Arc::new(glob::Glob),
@@ -196,12 +212,47 @@ fn all(session: &OpenSession) -> Vec<Arc<dyn Tool>> {
         Arc::new(run_command::RunCommand),
         Arc::new(update_plan::UpdatePlan),
         Arc::new(switch_mode::SwitchMode),
-    ];
-    let servers = &session.servers;
-    if !servers.resources().is_empty() || !servers.resource_templates().is_empty() {
-        tools.push(Arc::new(resources::ListResources));
-        tools.push(Arc::new(resources::ReadResource));
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn the_page_names_every_tool_and_its_arguments() {
+        let page = include_str!("../../../../docs/built-in-agent.md");
+        let rows = page.split("\n## ").find(|part| part.starts_with("Tools")).unwrap().lines();
+        let cells = rows.filter_map(|row| row.strip_prefix("| `")?.split_once("` | "));
+        let named: BTreeMap<String, String> =
+            cells.map(|(name, rest)| (name.to_owned(), rest.split(" | ").next().unwrap().to_owned())).collect();
+        let told = |tool: Arc<dyn Tool>| {
+            let spec = tool.spec();
+            let required = spec.input_schema["required"].as_array().unwrap().clone();
+            let properties = spec.input_schema["properties"].as_object().unwrap().clone();
+            let argument = |name: &String| {
+                let mark = if required.contains(&Value::String(name.clone())) { "" } else { "?" };
+                format!("`{name}`{mark}")
+            };
+            (spec.name, properties.keys().map(argument).collect::<Vec<_>>().join(", "))
+        };
+        assert_eq!(named, ours().into_iter().map(told).collect());
     }
-    tools.extend(servers.tools().into_iter().map(|tool| -> Arc<dyn Tool> { Arc::new(mcp::McpTool(tool)) }));
-    tools
+
+    #[test]
+    fn every_toolset_and_mode_leaves_what_it_says() {
+        let left = |mode: Mode, toolset: &str| -> Vec<String> {
+            let toolset: Toolset = toolset.parse().unwrap();
+            let tools = ours().into_iter().filter(|tool| refused_by(&**tool, mode, toolset).is_none());
+            tools.map(|tool| tool.spec().name).collect()
+        };
+        let reading = ["read_file", "list_files", "glob", "search", "update_plan", "switch_mode"];
+        assert_eq!(left(Mode::Architect, "enabled"), reading);
+        assert_eq!(left(Mode::Code, "read-only"), reading);
+        assert_eq!(left(Mode::Ask, "read-write").len(), ours().len());
+        assert!(!left(Mode::Code, "disabled").contains(&"run_command".to_owned()));
+        assert_eq!(left(Mode::Code, "disabled").len(), ours().len() - 1);
+    }
 }
