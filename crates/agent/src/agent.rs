@@ -4,7 +4,10 @@ use rejoin::schema::{McpCapabilities, PromptCapabilities, StopReason};
 use rejoin::{About, Agent, AgentError, Chosen, Offer, SessionContext, Turn};
 use rejoin_mcp::ServerSpec;
 
-use crate::models::{ModelId, Providers};
+use crate::compaction::compact;
+use crate::context::Context;
+use crate::kept::Kept;
+use crate::models::{ModelId, ProviderConfig, Providers, window};
 use crate::session::OpenSession;
 use crate::{commands, mcp_servers, offer, turn_loop};
 
@@ -13,6 +16,8 @@ use crate::{commands, mcp_servers, offer, turn_loop};
 pub struct AgentConfig {
     /// The model that sessions begin with; without one, [`ModelId::offline`], and the user is told how to configure one.
     pub model: Option<ModelId>,
+    /// Who provides models. Of two with one name, the first is used.
+    pub providers: Vec<ProviderConfig>,
     /// MCP servers of every session, besides its own.
     pub mcp_servers: Vec<ServerSpec>,
     /// How long MCP servers may take.
@@ -28,12 +33,33 @@ pub struct BuiltInAgent {
 impl BuiltInAgent {
     /// The agent that `config` describes.
     pub fn new(config: AgentConfig) -> Self {
-        Self { config, providers: Providers::new() }
+        let providers = Providers::new(config.providers.clone());
+        Self { config, providers }
+    }
+
+    /// The model that is chosen, or that sessions begin with.
+    pub(crate) fn model(&self, chosen: &Chosen) -> Result<ModelId, AgentError> {
+        match chosen.get(offer::MODEL) {
+            Some(model) => model.parse().map_err(AgentError::failed),
+            None => Ok(self.default_model()),
+        }
     }
 
     /// The model that sessions begin with.
     pub(crate) fn default_model(&self) -> ModelId {
         self.config.model.clone().unwrap_or_else(ModelId::offline)
+    }
+
+    /// Summarises the conversation so far, as the user wants.
+    async fn compact(&self, turn: &Turn<OpenSession>) -> Result<(), AgentError> {
+        let mut context = Context::of(&turn.history());
+        if context.messages().is_empty() {
+            return turn.say("There is nothing to summarise yet.\n").await;
+        }
+        let model = self.model(&turn.chosen())?;
+        let window = window(&model, &turn.session().models);
+        compact(turn, self.providers.of(&model)?.as_ref(), &model, window, &mut context).await?;
+        turn.say("The model goes on from a summary. You still see all of the conversation.\n").await
     }
 }
 
@@ -43,24 +69,35 @@ impl Agent for BuiltInAgent {
     fn about(&self) -> About {
         let mut about = About::new("rejoin", env!("CARGO_PKG_VERSION"));
         about.title = Some("Rejoin".to_owned());
-        about.prompt = PromptCapabilities::new().embedded_context(true);
+        about.prompt = PromptCapabilities::new().image(true).embedded_context(true);
         about.mcp = McpCapabilities::new().http(true).sse(true);
         about
     }
 
     async fn open(&self, context: SessionContext) -> Result<OpenSession, AgentError> {
         let specs = mcp_servers::all(context.mcp_servers(), &self.config.mcp_servers);
-        let models = self.providers.models().await;
-        OpenSession::open(&context, specs, self.config.mcp.clone(), models).await
+        let opening = OpenSession::open(&context, specs, self.config.mcp.clone(), Vec::new());
+        let (session, models) = tokio::join!(opening, self.providers.models());
+        let mut session = session?;
+        session.models = models;
+        Ok(session)
     }
 
     fn offer(&self, session: &OpenSession, chosen: &Chosen) -> Offer {
-        offer::offer(session, chosen, &self.default_model())
+        offer::offer(self, session, chosen)
     }
 
     async fn prompt(&self, turn: Turn<OpenSession>) -> Result<StopReason, AgentError> {
         match commands::run(&turn).await? {
-            commands::Done::Answered => Ok(StopReason::EndTurn),
+            commands::Done::Answered => {
+                Kept::Aside.keep(&turn).await?;
+                Ok(StopReason::EndTurn)
+            }
+            commands::Done::Compact => {
+                self.compact(&turn).await?;
+                Kept::Aside.keep(&turn).await?;
+                Ok(StopReason::EndTurn)
+            }
             commands::Done::Prompt(parts) => turn_loop::run(self, &turn, parts).await,
         }
     }

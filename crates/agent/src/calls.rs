@@ -36,6 +36,19 @@ impl Call<'_> {
 pub(crate) struct CallResult {
     pub(crate) parts: Vec<Part>,
     pub(crate) is_error: bool,
+    /// How it is in the record.
+    pub(crate) shown: ToolCallUpdateFields,
+}
+
+/// Shows the call `wanted`, which can't be made because of `problem`.
+pub(crate) async fn refuse(
+    turn: &Turn<OpenSession>,
+    wanted: &ToolUse,
+    problem: String,
+) -> Result<CallResult, AgentError> {
+    let call = Call { turn, id: ToolCallId::new(wanted.id.clone()), planned: Vec::new() };
+    call.begin(&call.shown(wanted, title_of(wanted))).await?;
+    call.fail(ToolError::Failed(problem)).await
 }
 
 /// Makes the call `wanted` with one of `tools`. What goes wrong with it is its result.
@@ -115,8 +128,8 @@ impl Call<'_> {
         if !content.is_empty() {
             fields = fields.content(content);
         }
-        self.show(fields).await?;
-        Ok(CallResult { parts, is_error })
+        self.show(fields.clone()).await?;
+        Ok(CallResult { parts, is_error, shown: fields })
     }
 
     async fn fail(&self, error: ToolError) -> Result<CallResult, AgentError> {
@@ -127,7 +140,8 @@ impl Call<'_> {
         let mut content = self.planned.clone();
         content.push(ToolCallContent::from(text.clone()));
         let fields = ToolCallUpdateFields::new().status(ToolCallStatus::Failed).content(content);
-        self.show(fields.raw_output(Value::String(text.clone()))).await?;
-        Ok(CallResult { parts: vec![Part::Text(text)], is_error: true })
+        let fields = fields.raw_output(Value::String(text.clone()));
+        self.show(fields.clone()).await?;
+        Ok(CallResult { parts: vec![Part::Text(text)], is_error: true, shown: fields })
     }
 }

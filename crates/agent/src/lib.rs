@@ -5,8 +5,13 @@
 //! so that sessions, tools and permissions can be tried without a key.
 
 mod agent;
+mod ask;
 mod calls;
 mod commands;
+mod compaction;
+mod context;
+mod instructions;
+mod kept;
 mod mcp_servers;
 mod mode;
 mod models;
@@ -17,4 +22,4 @@ mod tools;
 mod turn_loop;
 
 pub use agent::{AgentConfig, BuiltInAgent};
-pub use models::{ModelId, NotAModel};
+pub use models::{KeySource, ModelId, NotAModel, ProviderConfig, ProviderKind, Secret};

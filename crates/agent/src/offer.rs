@@ -5,19 +5,27 @@ use rejoin::schema::{
 };
 use rejoin::{Chosen, Offer};
 
+use crate::BuiltInAgent;
 use crate::commands;
 use crate::mode::{self, Mode};
-use crate::models::{ModelId, ModelInfo};
+use crate::models::{ModelId, ModelInfo, TEMPERATURE, THINKING, Temperature, Thinking, window};
 use crate::session::OpenSession;
 use crate::tools;
 
 /// The id of the option that holds the model.
 pub(crate) const MODEL: &str = "model";
 
-/// What is offered in `session`, where `default` is the model that sessions begin with.
-pub(crate) fn offer(session: &OpenSession, chosen: &Chosen, default: &ModelId) -> Offer {
-    let options =
-        vec![mode_option(chosen), model_option(&session.models, chosen, default), tools::option::option(chosen)];
+/// What is offered in `session`.
+pub(crate) fn offer(agent: &BuiltInAgent, session: &OpenSession, chosen: &Chosen) -> Offer {
+    let mut options = vec![
+        mode_option(chosen),
+        model_option(&session.models, chosen, &agent.default_model()),
+        temperature_option(chosen),
+        tools::option::option(chosen),
+    ];
+    if agent.model(chosen).is_ok_and(|model| agent.providers.thinks(&model)) {
+        options.push(thinking_option(chosen));
+    }
     Offer { options, commands: commands::available(session) }
 }
 
@@ -37,7 +45,7 @@ fn model_option(models: &[ModelInfo], chosen: &Chosen, default: &ModelId) -> Ses
     if let Ok(id) = current.parse::<ModelId>()
         && !listed.iter().any(|model| model.id == id)
     {
-        listed.push(ModelInfo { title: id.name.clone(), id });
+        listed.push(ModelInfo { title: id.name.clone(), window: window(&id, models), id });
     }
     let mut groups: Vec<SessionConfigSelectGroup> = Vec::new();
     for model in listed {
@@ -53,4 +61,24 @@ fn model_option(models: &[ModelInfo], chosen: &Chosen, default: &ModelId) -> Ses
     SessionConfigOption::select(MODEL, "Model", current, groups)
         .description("The language model that answers.".to_owned())
         .category(SessionConfigOptionCategory::Model)
+}
+
+fn temperature_option(chosen: &Chosen) -> SessionConfigOption {
+    let value = |temperature: &Temperature| {
+        let description = temperature.description().to_owned();
+        SessionConfigSelectOption::new(temperature.id(), temperature.name()).description(description)
+    };
+    let values: Vec<_> = Temperature::ALL.iter().map(value).collect();
+    SessionConfigOption::select(TEMPERATURE, "Temperature", Temperature::of(chosen).id(), values)
+        .description("How free the model's words are. Models that have none do as they do.".to_owned())
+        .category(SessionConfigOptionCategory::ModelConfig)
+}
+
+/// How much the model thinks, for one of which that can be said.
+fn thinking_option(chosen: &Chosen) -> SessionConfigOption {
+    let value = |thinking: &Thinking| SessionConfigSelectOption::new(thinking.id(), thinking.name());
+    let values: Vec<_> = Thinking::ALL.iter().map(value).collect();
+    SessionConfigOption::select(THINKING, "Thinking", Thinking::of(chosen).id(), values)
+        .description("How much the model thinks before it answers.".to_owned())
+        .category(SessionConfigOptionCategory::ThoughtLevel)
 }

@@ -1,17 +1,24 @@
 //! A turn with a model: asked, heard, its calls made, and asked again until it has nothing more to call.
 
-use futures::StreamExt;
-use rejoin::schema::StopReason;
+use rejoin::schema::{SessionUpdate, StopReason, UsageUpdate};
 use rejoin::{AgentError, Past, Turn};
 use serde_json::json;
 
 use crate::BuiltInAgent;
-use crate::calls;
+use crate::ask::{Answer, Shown, Wanted, ask};
+use crate::calls::{self, CallResult};
+use crate::commands::parts_of;
+use crate::compaction::{self, compact};
+use crate::context::{Context, parts_shown};
+use crate::instructions::instructions;
+use crate::kept::{Kept, KeptAnswer};
 use crate::mode::Mode;
-use crate::models::{End, Event, Message, ModelId, Part, Request, Said};
-use crate::offer::MODEL;
+use crate::models::{End, ModelError, ModelId, Part, Request, Temperature, Thinking, window};
 use crate::session::OpenSession;
-use crate::tools::{ToolSpec, tools_of};
+use crate::tools::{Tool, tools_of};
+
+/// As often a model is asked in one turn.
+const MOST_REQUESTS: usize = 200;
 
 /// Runs the turn of a user who says `parts`.
 pub(crate) async fn run(
@@ -19,67 +26,132 @@ pub(crate) async fn run(
     turn: &Turn<OpenSession>,
     parts: Vec<Part>,
 ) -> Result<StopReason, AgentError> {
-    let chosen = turn.chosen();
-    let model: ModelId = match chosen.get(MODEL) {
-        Some(model) => model.parse().map_err(AgentError::failed)?,
-        None => agent.default_model(),
-    };
+    let model = agent.model(&turn.chosen())?;
     if model == ModelId::offline() && agent.config.model.is_none() {
         say_that_no_model_is_configured(turn).await?;
     }
-    let provider = agent.providers.of(&model)?;
-    let mut messages = vec![Message::User(parts)];
-    loop {
-        let mode = Mode::of(&turn.chosen());
-        let tools = tools_of(turn.session(), &turn.chosen());
-        let specs: Vec<ToolSpec> = tools.iter().map(|tool| tool.spec()).collect();
-        let system = mode.instructions().to_owned();
-        let request = Request { model: model.clone(), system, messages: messages.clone(), tools: specs };
-        let mut answer = provider.ask(request).await?;
-        let (mut said, mut wanted, mut end) = (Vec::new(), Vec::new(), End::Complete);
-        while let Some(event) = next(turn, &mut answer).await? {
-            match event {
-                Event::Text(text) => {
-                    turn.say(text.clone()).await?;
-                    said.push(Said::Text(text));
-                }
-                Event::Thought(text) => turn.think(text).await?,
-                Event::Call(call) => {
-                    said.push(Said::Call(call.clone()));
-                    wanted.push(call);
-                }
-                Event::Kept(value) => {
-                    turn.keep(value.clone()).await?;
-                    said.push(Said::Kept(value));
-                }
-                Event::Usage(_) => {}
-                Event::End(how) => end = how,
+    let provider = agent.providers.of(&model)?.as_ref();
+    let window = window(&model, &turn.session().models);
+    let mut context = Context::of(&turn.history());
+    if parts != parts_of(turn.prompt()) {
+        Kept::Prompt(parts.clone()).keep(turn).await?;
+    }
+    context.prompt(parts);
+    let mut was_too_long = false;
+    for _ in 0..MOST_REQUESTS {
+        if compaction::is_due(context.tokens(), window) && context.has_more_than_a_prompt() {
+            match compact(turn, provider, &model, window, &mut context).await {
+                Ok(()) => say_that_it_was_compacted(turn).await?,
+                Err(ModelError::Turn(error)) => return Err(error),
+                // It may still fit.
+                Err(error) => turn.remark("The conversation could not be summarised", error.to_string()).await?,
             }
         }
-        match end {
-            End::MaxTokens => return Ok(StopReason::MaxTokens),
-            End::Refused => return Ok(StopReason::Refusal),
-            End::Complete if wanted.is_empty() => return Ok(StopReason::EndTurn),
-            End::Complete => {}
-        }
-        messages.push(Message::Assistant(said));
-        for call in wanted {
-            let result = calls::make(turn, &tools, &call).await?;
-            let (parts, is_error) = (result.parts, result.is_error);
-            messages.push(Message::ToolResult { call: call.id, name: call.name, parts, is_error });
+        let chosen = turn.chosen();
+        let mode = Mode::of(&chosen);
+        let tools = tools_of(turn.session(), &turn.chosen());
+        let folders = [turn.cwd().to_owned()].into_iter().chain(turn.directories().iter().cloned()).collect();
+        let request = Request {
+            model: model.clone(),
+            system: instructions(folders, mode).await,
+            messages: context.messages(),
+            tools: tools.iter().map(|tool| tool.spec()).collect(),
+            temperature: Temperature::of(&chosen),
+            thinking: Thinking::of(&chosen),
+        };
+        let answer = match ask(turn, provider, &request, &Shown::AsAnswer).await {
+            Err(ModelError::TooLong(_)) if !was_too_long && context.has_more_than_a_prompt() => {
+                was_too_long = true;
+                compact(turn, provider, &model, window, &mut context).await?;
+                say_that_it_was_compacted(turn).await?;
+                continue;
+            }
+            answered => answered?,
+        };
+        match end_answer(turn, &mut context, answer, window).await? {
+            Next::Stop(reason) => return Ok(reason),
+            Next::Calls(wanted) => make_calls(turn, &mut context, &tools, wanted).await?,
         }
     }
+    Ok(StopReason::MaxTurnRequests)
 }
 
-/// What the model answers next; an error as soon as the turn is cancelled.
-async fn next(
+/// What follows an answer.
+enum Next {
+    Stop(StopReason),
+    Calls(Vec<Wanted>),
+}
+
+/// Keeps what later requests need of `answer`, and says what it used.
+async fn end_answer(
     turn: &Turn<OpenSession>,
-    answer: &mut futures::stream::BoxStream<'static, Result<Event, AgentError>>,
-) -> Result<Option<Event>, AgentError> {
-    tokio::select! {
-        event = answer.next() => event.transpose(),
-        () = turn.cancellation().cancelled() => Err(AgentError::Cancelled),
+    context: &mut Context,
+    answer: Answer,
+    window: u64,
+) -> Result<Next, AgentError> {
+    let Answer { text, mut calls, thoughts, usage, end, .. } = answer;
+    let used = usage.map(|usage| usage.input + usage.output);
+    if let Some(used) = used {
+        turn.send(SessionUpdate::UsageUpdate(UsageUpdate::new(used, window.max(used)))).await?;
     }
+    let end = end.unwrap_or(End::Complete);
+    if end == End::Refused {
+        Kept::Refused.keep(turn).await?;
+        return Ok(Next::Stop(StopReason::Refusal));
+    }
+    if end == End::MaxTokens {
+        // The last of them may be cut off.
+        calls.clear();
+    }
+    for wanted in &mut calls {
+        wanted.call.id = context.unused_id(&wanted.call.id);
+    }
+    let kept = KeptAnswer { calls: calls.iter().map(|wanted| wanted.call.clone()).collect(), thoughts, used };
+    Kept::Answer(kept.clone()).keep(turn).await?;
+    context.say(&text);
+    context.end_answer(&kept);
+    Ok(match end {
+        End::MaxTokens => Next::Stop(StopReason::MaxTokens),
+        End::Complete | End::Refused if calls.is_empty() => Next::Stop(StopReason::EndTurn),
+        End::Complete | End::Refused => Next::Calls(calls),
+    })
+}
+
+/// Makes the calls, one after the other.
+async fn make_calls(
+    turn: &Turn<OpenSession>,
+    context: &mut Context,
+    tools: &[std::sync::Arc<dyn Tool>],
+    wanted: Vec<Wanted>,
+) -> Result<(), AgentError> {
+    for Wanted { call, problem } in wanted {
+        let result = match problem {
+            Some(problem) => calls::refuse(turn, &call, problem).await?,
+            None => calls::make(turn, tools, &call).await?,
+        };
+        if !is_in_record(&result) {
+            Kept::Result { call: call.id.clone(), parts: result.parts.clone() }.keep(turn).await?;
+        }
+        context.end_call(&call.id, result.parts, result.is_error);
+    }
+    Ok(())
+}
+
+/// Whether what a call gave the model can be read from what people were shown.
+fn is_in_record(result: &CallResult) -> bool {
+    // Without content of its own, a call keeps what was shown of it before.
+    let content = result.shown.content.as_deref();
+    content
+        .is_some_and(|content| parts_shown(content, result.shown.raw_output.as_ref(), result.is_error) == result.parts)
+}
+
+/// Tells the user of a client that does not show compactions.
+async fn say_that_it_was_compacted(turn: &Turn<OpenSession>) -> Result<(), AgentError> {
+    if turn.client().session.as_ref().is_some_and(|session| session.compaction.is_some()) {
+        return Ok(());
+    }
+    let what = "It came near the model's window. You still see all of it; the model goes on from a summary.";
+    turn.remark("The conversation was summarised for the model", what).await
 }
 
 /// Tells the user once in a session that nothing thinks here, and what to do about it.
@@ -89,7 +161,8 @@ async fn say_that_no_model_is_configured(turn: &Turn<OpenSession>) -> Result<(),
         return Ok(());
     }
     let how = "I repeat what you say, so that you can try sessions, tools and permissions: /help lists what there is. \
-               For a model that thinks, set REJOIN_MODEL, or `model` in the configuration, to provider/name.";
+               For a model that thinks, set REJOIN_MODEL, or `model` in the configuration, to provider/name, and the \
+               provider's key, such as OPENAI_API_KEY.";
     turn.remark("No model is configured", how).await?;
     turn.keep(marker).await
 }

@@ -20,6 +20,8 @@ use crate::session::OpenSession;
 pub(crate) enum Done {
     /// Nothing: the user has an answer.
     Answered,
+    /// The conversation is to be summarised.
+    Compact,
     /// The model is to answer this.
     Prompt(Vec<Part>),
 }
@@ -34,10 +36,12 @@ enum Command {
     Fork,
     Mode,
     Model,
+    Compact,
 }
 
 impl Command {
-    const ALL: [Self; 7] = [Self::Help, Self::Mcp, Self::Call, Self::Rename, Self::Fork, Self::Mode, Self::Model];
+    const ALL: [Self; 8] =
+        [Self::Help, Self::Mcp, Self::Call, Self::Rename, Self::Fork, Self::Mode, Self::Model, Self::Compact];
 
     fn name(self) -> &'static str {
         match self {
@@ -48,6 +52,7 @@ impl Command {
             Self::Fork => "fork",
             Self::Mode => "mode",
             Self::Model => "model",
+            Self::Compact => "compact",
         }
     }
 
@@ -60,13 +65,14 @@ impl Command {
             Self::Fork => "Begin another session with this conversation",
             Self::Mode => "Show or switch the mode",
             Self::Model => "Show or switch the model",
+            Self::Compact => "Go on from a summary of the conversation",
         }
     }
 
     /// What is to be written behind it.
     fn hint(self) -> Option<&'static str> {
         match self {
-            Self::Help | Self::Fork => None,
+            Self::Help | Self::Fork | Self::Compact => None,
             Self::Mcp => Some("a server, to connect to it again"),
             Self::Call => Some("tool {\"argument\": 1}"),
             Self::Rename => Some("the new title"),
@@ -101,6 +107,7 @@ pub(crate) async fn run(turn: &Turn<OpenSession>) -> Result<Done, AgentError> {
         Some(Command::Fork) => fork::run(turn).await?,
         Some(Command::Mode) => choose::run(turn, crate::mode::OPTION, rest).await?,
         Some(Command::Model) => choose::run(turn, crate::offer::MODEL, rest).await?,
+        Some(Command::Compact) => return Ok(Done::Compact),
         None => {
             return match prompts::run(turn, name, rest).await? {
                 Some(parts) => Ok(Done::Prompt(parts)),

@@ -1,17 +1,37 @@
 //! Language models: one port, and who is behind it.
 
+mod answer;
+mod choices;
+mod config;
+mod endpoint;
+mod error;
+mod failure;
+mod keys;
+mod known;
+mod listing;
 mod offline;
+mod remote;
+mod request;
+pub(crate) mod retry;
+mod thoughts;
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::future::join_all;
 use futures::stream::BoxStream;
 use rejoin::AgentError;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::tools::ToolSpec;
+
+pub(crate) use choices::{TEMPERATURE, THINKING, Temperature, Thinking};
+pub use config::{ProviderConfig, ProviderKind};
+pub(crate) use error::ModelError;
+pub use keys::{KeySource, Secret};
 
 /// A model: who provides it, and its name there. Written `provider/name`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -59,6 +79,8 @@ pub(crate) struct ModelInfo {
     pub(crate) id: ModelId,
     /// What people read.
     pub(crate) title: String,
+    /// How many tokens it takes.
+    pub(crate) window: u64,
 }
 
 /// What a model is asked.
@@ -71,6 +93,8 @@ pub(crate) struct Request {
     pub(crate) messages: Vec<Message>,
     /// What it may call.
     pub(crate) tools: Vec<ToolSpec>,
+    pub(crate) temperature: Temperature,
+    pub(crate) thinking: Thinking,
 }
 
 /// One message of a conversation with a model.
@@ -88,7 +112,8 @@ pub(crate) enum Message {
 }
 
 /// What a user's message or a tool's result holds.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) enum Part {
     Text(String),
     /// Data is in base64.
@@ -118,7 +143,7 @@ pub(crate) enum Said {
 }
 
 /// A call that a model makes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ToolUse {
     /// Its id, which the result carries too.
     pub(crate) id: String,
@@ -135,6 +160,12 @@ pub(crate) enum Event {
     Thought(String),
     /// A call, whole.
     Call(ToolUse),
+    /// A call whose arguments can't be read; the call has none.
+    BrokenCall {
+        call: ToolUse,
+        /// What the model is told.
+        problem: String,
+    },
     /// What the provider wants back with the next request, as it is.
     Kept(Value),
     /// How many tokens were used.
@@ -167,19 +198,32 @@ pub(crate) trait Provider: Send + Sync {
     /// Its name, the first part of its models' ids.
     fn name(&self) -> &str;
 
+    /// Whether one can choose how much its model `name` thinks.
+    fn thinks(&self, name: &str) -> bool;
+
     /// The models that it has.
-    async fn models(&self) -> Result<Vec<ModelInfo>, AgentError>;
+    async fn models(&self) -> Result<Vec<ModelInfo>, ModelError>;
 
     /// Asks a model. Dropping the stream ends the request.
-    async fn ask(&self, request: Request) -> Result<BoxStream<'static, Result<Event, AgentError>>, AgentError>;
+    async fn ask(&self, request: Request) -> Result<BoxStream<'static, Result<Event, ModelError>>, ModelError>;
 }
 
 /// All who provide models.
 pub(crate) struct Providers(Vec<Arc<dyn Provider>>);
 
 impl Providers {
-    pub(crate) fn new() -> Self {
-        Self(vec![Arc::new(offline::Offline)])
+    /// The offline one, and those of `configs`.
+    pub(crate) fn new(configs: Vec<ProviderConfig>) -> Self {
+        let mut providers: Vec<Arc<dyn Provider>> = vec![Arc::new(offline::Offline)];
+        match remote::Http::new() {
+            Ok(http) => providers.extend(
+                configs
+                    .into_iter()
+                    .map(|config| -> Arc<dyn Provider> { Arc::new(remote::Remote::new(config, http.clone())) }),
+            ),
+            Err(problem) => tracing::error!(problem, "there are no models but the offline one"),
+        }
+        Self(providers)
     }
 
     /// Who provides `model`.
@@ -195,17 +239,29 @@ impl Providers {
         })
     }
 
-    /// The models that can be chosen.
+    /// Whether one can choose how much `model` thinks.
+    pub(crate) fn thinks(&self, model: &ModelId) -> bool {
+        self.of(model).is_ok_and(|provider| provider.thinks(&model.name))
+    }
+
+    /// The models that can be chosen. All providers are asked at once.
     pub(crate) async fn models(&self) -> Vec<ModelInfo> {
+        let listed = join_all(self.0.iter().map(|provider| provider.models())).await;
         let mut models = Vec::new();
-        for provider in &self.0 {
-            match provider.models().await {
+        for (provider, listed) in self.0.iter().zip(listed) {
+            match listed {
                 Ok(found) => models.extend(found),
                 Err(error) => tracing::warn!(provider = provider.name(), %error, "the models could not be listed"),
             }
         }
         models
     }
+}
+
+/// How many tokens `model` takes, given those that are `listed`.
+pub(crate) fn window(model: &ModelId, listed: &[ModelInfo]) -> u64 {
+    let found = listed.iter().find(|listed| listed.id == *model);
+    found.map_or_else(|| known::window(&model.name), |found| found.window)
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use rejoin::AgentError;
 
-use super::{End, Event, Message, ModelId, ModelInfo, Part, Provider, Request};
+use super::{End, Event, Message, ModelError, ModelId, ModelInfo, Part, Provider, Request, known};
 
 pub(super) const PROVIDER: &str = "offline";
 pub(super) const MODEL: &str = "echo";
@@ -18,11 +17,19 @@ impl Provider for Offline {
         PROVIDER
     }
 
-    async fn models(&self) -> Result<Vec<ModelInfo>, AgentError> {
-        Ok(vec![ModelInfo { id: ModelId::offline(), title: "Echo (no model)".to_owned() }])
+    fn thinks(&self, _: &str) -> bool {
+        false
     }
 
-    async fn ask(&self, request: Request) -> Result<BoxStream<'static, Result<Event, AgentError>>, AgentError> {
+    async fn models(&self) -> Result<Vec<ModelInfo>, ModelError> {
+        Ok(vec![ModelInfo {
+            id: ModelId::offline(),
+            title: "Echo (no model)".to_owned(),
+            window: known::window(MODEL),
+        }])
+    }
+
+    async fn ask(&self, request: Request) -> Result<BoxStream<'static, Result<Event, ModelError>>, ModelError> {
         let heard = match request.messages.last() {
             Some(Message::User(parts)) => parts.iter().filter_map(Part::text).collect::<Vec<_>>().join("\n"),
             Some(Message::Assistant(_) | Message::ToolResult { .. }) | None => String::new(),

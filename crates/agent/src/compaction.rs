@@ -1,0 +1,151 @@
+//! Compaction: a conversation that comes near the model's window goes on from a summary.
+//!
+//! The record keeps everything, and so does what people see. Only the model is told the summary instead.
+
+use std::fmt::Write as _;
+
+use rejoin::Turn;
+use rejoin::schema::{CompactionId, CompactionStatus, CompactionUpdate, SessionUpdate};
+use rejoin::store::new_session_id;
+use serde_json::Value;
+
+use crate::ask::{Shown, ask};
+use crate::context::Context;
+use crate::kept::Kept;
+use crate::models::{Message, ModelError, ModelId, Part, Provider, Request, Said, Temperature, Thinking};
+use crate::session::OpenSession;
+
+/// So much of the window may be in use, in tenths.
+const TENTHS: u64 = 8;
+
+/// As much of one message goes into the summary, so that one long file does not crowd out the rest.
+const MOST_OF_A_MESSAGE: usize = 16 << 10;
+
+/// About as many bytes of a conversation fit into a window of one token.
+const BYTES_OF_A_TOKEN: u64 = 3;
+
+const TASK: &str = "You write the summary from which another assistant goes on with this conversation, without having seen it. \
+    Keep what it needs: what the user wants, in the user's own words where they matter; what was decided and why; which files, \
+    commands and results matter, with their names and exact values; what was tried and failed; what is done, and what is next. \
+    Leave out greetings and repetition. Answer with the summary only.";
+
+/// Whether a conversation of so many tokens is too near to `window`.
+pub(crate) fn is_due(tokens: u64, window: u64) -> bool {
+    tokens * 10 > window * TENTHS
+}
+
+/// Has `model` summarise `context`, keeps the summary, and goes on from it.
+pub(crate) async fn compact(
+    turn: &Turn<OpenSession>,
+    provider: &dyn Provider,
+    model: &ModelId,
+    window: u64,
+    context: &mut Context,
+) -> Result<(), ModelError> {
+    let is_taken = turn.client().session.as_ref().is_some_and(|session| session.compaction.is_some());
+    let id = CompactionId::new(new_session_id().as_str());
+    let shown = if is_taken { Shown::AsSummary(id.clone()) } else { Shown::Not };
+    let tell = async |update: CompactionUpdate| {
+        if is_taken { turn.send(SessionUpdate::CompactionUpdate(update)).await } else { Ok(()) }
+    };
+    tell(CompactionUpdate::new(id.clone(), CompactionStatus::InProgress)).await?;
+    let request = request(model, window, context);
+    let answered = match ask(turn, provider, &request, &shown).await {
+        Ok(answer) if answer.text.trim().is_empty() => Err(ModelError::Failed("the summary is empty".to_owned())),
+        answered => answered,
+    };
+    match answered {
+        Ok(answer) => {
+            let summary = answer.text.trim().to_owned();
+            Kept::Compacted { summary: summary.clone() }.keep(turn).await?;
+            context.compact(summary);
+            tell(CompactionUpdate::new(id, CompactionStatus::Completed)).await?;
+            Ok(())
+        }
+        Err(error) => {
+            let status = match &error {
+                ModelError::Turn(rejoin::AgentError::Cancelled) => CompactionStatus::Cancelled,
+                _ => CompactionStatus::Failed,
+            };
+            tell(CompactionUpdate::new(id, status).error(error.to_string())).await?;
+            Err(error)
+        }
+    }
+}
+
+fn request(model: &ModelId, window: u64, context: &Context) -> Request {
+    let mut messages = context.messages();
+    // What the user says now is not part of what happened.
+    if messages.len() > 1 && matches!(messages.last(), Some(Message::User(_))) {
+        messages.pop();
+    }
+    let most = usize::try_from(window * BYTES_OF_A_TOKEN / 10 * TENTHS).unwrap_or(usize::MAX);
+    let text = format!("The conversation:\n\n{}", transcript(&messages, most));
+    Request {
+        model: model.clone(),
+        system: TASK.to_owned(),
+        messages: vec![Message::User(vec![Part::Text(text)])],
+        tools: Vec::new(),
+        temperature: Temperature::Low,
+        thinking: Thinking::Default,
+    }
+}
+
+/// `messages` as text of at most about `most` bytes. If there is more, the oldest goes.
+fn transcript(messages: &[Message], most: usize) -> String {
+    let mut texts = Vec::new();
+    let mut n_bytes = 0;
+    for message in messages.iter().rev() {
+        let text = as_text(message);
+        n_bytes += text.len();
+        if n_bytes > most && !texts.is_empty() {
+            texts.push("[what came before is left out]\n".to_owned());
+            break;
+        }
+        texts.push(text);
+    }
+    texts.reverse();
+    texts.join("\n")
+}
+
+fn as_text(message: &Message) -> String {
+    let mut text = String::new();
+    match message {
+        Message::User(parts) => write_parts(&mut text, "user", parts),
+        Message::Assistant(said) => {
+            for said in said {
+                let _ = match said {
+                    Said::Text(said) => writeln!(text, "assistant: {}", shortened(said)),
+                    Said::Call(call) => {
+                        let arguments = Value::Object(call.arguments.clone()).to_string();
+                        writeln!(text, "assistant calls {}: {}", call.name, shortened(&arguments))
+                    }
+                    Said::Kept(_) => Ok(()),
+                };
+            }
+        }
+        Message::ToolResult { name, parts, is_error, .. } => {
+            let who = if *is_error { format!("error of {name}") } else { format!("result of {name}") };
+            write_parts(&mut text, &who, parts);
+        }
+    }
+    text
+}
+
+fn write_parts(text: &mut String, who: &str, parts: &[Part]) {
+    for part in parts {
+        let _ = writeln!(text, "{who}: {}", part.text().map_or("[an image]".into(), shortened));
+    }
+}
+
+/// `text`, or its beginning and its end.
+fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.len() <= MOST_OF_A_MESSAGE {
+        return text.into();
+    }
+    let half = MOST_OF_A_MESSAGE / 2;
+    let is_boundary = |index: &usize| text.is_char_boundary(*index);
+    let start = (0..=half).rev().find(is_boundary).unwrap_or_default();
+    let end = (text.len() - half..text.len()).find(is_boundary).unwrap_or(text.len());
+    format!("{}\n[…]\n{}", &text[..start], &text[end..]).into()
+}

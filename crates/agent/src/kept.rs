@@ -1,0 +1,55 @@
+//! What the agent keeps in the record for itself.
+//!
+//! The record is what later turns are made from, also after a restart: whatever a model needs back, and people are not shown,
+//! is one of these.
+
+use rejoin::{AgentError, Turn};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::models::{Part, ToolUse};
+use crate::session::OpenSession;
+
+/// One thing that is kept, in its place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Kept {
+    /// An answer of the model is over.
+    Answer(KeptAnswer),
+    /// What a call gave the model, where that is not what people were shown.
+    Result { call: String, parts: Vec<Part> },
+    /// What the model was told instead of the prompt, such as a server's.
+    Prompt(Vec<Part>),
+    /// The turn was between the user and the agent: a command.
+    Aside,
+    /// The model refused the turn, and is not told of it again.
+    Refused,
+    /// All before the turn's prompt, and all in the turn so far, is in this summary.
+    Compacted { summary: String },
+}
+
+/// What is kept of an answer; its text is in the record before this.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct KeptAnswer {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) calls: Vec<ToolUse>,
+    /// What the provider wants back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) thoughts: Option<Value>,
+    /// How many tokens the conversation had then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) used: Option<u64>,
+}
+
+impl Kept {
+    /// What was kept as `value`; nothing if it is something else.
+    pub(crate) fn read(value: &Value) -> Option<Self> {
+        serde_json::from_value(value.clone()).ok()
+    }
+
+    /// Keeps it, here in the record.
+    pub(crate) async fn keep(&self, turn: &Turn<OpenSession>) -> Result<(), AgentError> {
+        turn.keep(serde_json::to_value(self).map_err(AgentError::failed)?).await
+    }
+}

@@ -1,0 +1,182 @@
+//! An answer that arrives: genai's events → ours.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use genai::chat::{ChatStream, ChatStreamEvent, StopReason, StreamEnd, ToolCall};
+use serde_json::{Map, Value};
+
+use super::failure::Failures;
+use super::thoughts::Thoughts;
+use super::{End, Event, ModelError, ModelId, ToolUse, Usage};
+
+/// As much of arguments that can't be read is told back to the model.
+const MOST_QUOTED: usize = 200;
+
+/// Reads an answer.
+pub(super) struct Answer {
+    stream: ChatStream,
+    model: ModelId,
+    failures: Failures,
+    /// Whether the provider said that it does not answer this; genai takes that for an error.
+    is_blocked: Arc<AtomicBool>,
+    waiting: VecDeque<Event>,
+    is_over: bool,
+}
+
+impl Answer {
+    pub(super) fn new(stream: ChatStream, model: ModelId, failures: Failures, is_blocked: Arc<AtomicBool>) -> Self {
+        Self { stream, model, failures, is_blocked, waiting: VecDeque::new(), is_over: false }
+    }
+
+    /// The answer's events, the first of which is `first`. Dropping them ends the request.
+    pub(super) fn events(self, first: Event) -> BoxStream<'static, Result<Event, ModelError>> {
+        let rest = stream::unfold(Some(self), |answer| async {
+            let mut answer = answer?;
+            match answer.next().await {
+                Ok(event) => Some((Ok(event?), Some(answer))),
+                Err(error) => Some((Err(error), None)),
+            }
+        });
+        stream::iter([Ok(first)]).chain(rest).boxed()
+    }
+
+    /// What comes next; nothing behind the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Event>, ModelError> {
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return Ok(Some(event));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            match self.stream.next().await {
+                Some(Ok(event)) => self.take(event)?,
+                Some(Err(_)) if self.is_blocked.load(Ordering::Relaxed) => {
+                    self.is_over = true;
+                    self.waiting.push_back(Event::End(End::Refused));
+                }
+                Some(Err(error)) => return Err(self.failures.read(&error)),
+                None => return Err(self.failures.cut()),
+            }
+        }
+    }
+
+    fn take(&mut self, event: ChatStreamEvent) -> Result<(), ModelError> {
+        match event {
+            ChatStreamEvent::Chunk(chunk) if !chunk.content.is_empty() => {
+                self.waiting.push_back(Event::Text(chunk.content));
+            }
+            ChatStreamEvent::ReasoningChunk(chunk) if !chunk.content.is_empty() => {
+                self.waiting.push_back(Event::Thought(chunk.content));
+            }
+            ChatStreamEvent::End(end) => self.end(end)?,
+            // Calls and signatures are whole in the end. A call's pieces hold all before them, so they are not looked at.
+            ChatStreamEvent::Chunk(_)
+            | ChatStreamEvent::ReasoningChunk(_)
+            | ChatStreamEvent::ThoughtSignatureChunk(_)
+            | ChatStreamEvent::ToolCallChunk(_)
+            | ChatStreamEvent::Start
+            | ChatStreamEvent::Heartbeat => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, end: StreamEnd) -> Result<(), ModelError> {
+        let is_blocked = self.is_blocked.load(Ordering::Relaxed);
+        let how = match &end.captured_stop_reason {
+            Some(StopReason::MaxTokens(_)) => End::MaxTokens,
+            Some(StopReason::ContentFilter(_)) => End::Refused,
+            _ if is_blocked => End::Refused,
+            Some(
+                StopReason::Completed(_) | StopReason::ToolCall(_) | StopReason::StopSequence(_) | StopReason::Other(_),
+            ) => End::Complete,
+            // A stream without a word of why it ended was cut: genai ends Gemini's so.
+            None => return Err(self.failures.cut()),
+        };
+        let calls: Vec<ToolCall> = end.captured_tool_calls().into_iter().flatten().cloned().collect();
+        // A server that counts calls from 1 leaves a copy of the first at 0.
+        let is_last = |(index, call): &(usize, &ToolCall)| {
+            call.call_id.is_empty() || !calls.iter().skip(index + 1).any(|later| later.call_id == call.call_id)
+        };
+        let calls: Vec<ToolCall> = calls.iter().enumerate().filter(is_last).map(|(_, call)| call.clone()).collect();
+        if let Some(thoughts) = Thoughts::of(&end, &calls, &self.model) {
+            let kept = serde_json::to_value(thoughts).map_err(|error| ModelError::Failed(error.to_string()))?;
+            self.waiting.push_back(Event::Kept(kept));
+        }
+        self.waiting.extend(calls.into_iter().map(event_of));
+        let count = |count: Option<i32>| count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default();
+        if let Some(usage) = &end.captured_usage {
+            let (input, output) = (count(usage.prompt_tokens), count(usage.completion_tokens));
+            if input + output > 0 {
+                self.waiting.push_back(Event::Usage(Usage { input, output }));
+            }
+        }
+        self.waiting.push_back(Event::End(how));
+        self.is_over = true;
+        Ok(())
+    }
+}
+
+/// The call, or why it can't be made.
+fn event_of(call: ToolCall) -> Event {
+    let (arguments, problem) = match call.fn_arguments {
+        Value::Object(arguments) => (arguments, None),
+        Value::Null => (Map::new(), None),
+        Value::String(text) if text.trim().is_empty() => (Map::new(), None),
+        Value::String(text) => match serde_json::from_str(&text) {
+            Ok(Value::Object(arguments)) => (arguments, None),
+            Ok(_) => (Map::new(), Some(not_an_object(&text))),
+            Err(error) => (Map::new(), Some(format!("{error}. They were: {}", quoted(&text)))),
+        },
+        other => (Map::new(), Some(not_an_object(&other.to_string()))),
+    };
+    let call = ToolUse { id: call.call_id, name: call.fn_name, arguments };
+    match problem {
+        None => Event::Call(call),
+        Some(problem) => {
+            let problem = format!("The arguments are no JSON object, so nothing was called: {problem}");
+            Event::BrokenCall { call, problem }
+        }
+    }
+}
+
+fn not_an_object(text: &str) -> String {
+    format!("it is something else. They were: {}", quoted(text))
+}
+
+fn quoted(text: &str) -> String {
+    let start: String = text.chars().take(MOST_QUOTED).collect();
+    if start.len() < text.len() { format!("{start}…") } else { start }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(arguments: Value, expected: Option<Value>) {
+        let call =
+            ToolCall { call_id: "1".into(), fn_name: "f".into(), fn_arguments: arguments, thought_signatures: None };
+        let found = match event_of(call) {
+            Event::Call(call) => Some(Value::Object(call.arguments)),
+            _ => None,
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn arguments_are_an_object_or_a_problem() {
+        check(json!({ "a": 1 }), Some(json!({ "a": 1 })));
+        check(json!("{\"a\": 1}"), Some(json!({ "a": 1 })));
+        check(json!(""), Some(json!({})));
+        check(Value::Null, Some(json!({})));
+        check(json!("{\"a\": "), None);
+        check(json!("[1]"), None);
+        check(json!([1]), None);
+    }
+}

@@ -1,0 +1,207 @@
+//! What went wrong with a request, in words that name the provider and its host, and hold no secret.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use genai::Error;
+use reqwest::StatusCode;
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use super::ModelError;
+use super::keys::Secret;
+
+/// As much of what a provider says is passed on.
+const MOST_SAID: usize = 600;
+
+/// What providers say of a conversation that is too long.
+const TOO_LONG: [&str; 7] = [
+    "context_length_exceeded",
+    "context length",
+    "context window",
+    "prompt is too long",
+    "too many tokens",
+    "maximum number of tokens",
+    "input is too long",
+];
+
+/// Reads what went wrong with one provider.
+#[derive(Clone)]
+pub(super) struct Failures {
+    /// The provider's name.
+    pub(super) provider: String,
+    pub(super) host: String,
+    /// What the user is told to set.
+    pub(super) key_name: String,
+    pub(super) key: Option<Secret>,
+}
+
+impl Failures {
+    /// There is no key.
+    pub(super) fn no_key(&self) -> ModelError {
+        let Self { provider, key_name, .. } = self;
+        ModelError::Auth(format!("{provider} needs a key: set {key_name}"))
+    }
+
+    /// The connection broke off.
+    pub(super) fn cut(&self) -> ModelError {
+        ModelError::Lost(format!("{} ({}) broke off before its answer was complete", self.provider, self.host))
+    }
+
+    /// Why `error` happened.
+    pub(super) fn read(&self, error: &Error) -> ModelError {
+        if let Error::WebStream { error, .. } = error {
+            if let Some(inner) = error.downcast_ref::<Error>() {
+                return self.read(inner);
+            }
+            if let Some(inner) = error.downcast_ref::<reqwest::Error>() {
+                return self.of_network(inner);
+            }
+            return ModelError::Lost(format!("{} ({}): {}", self.provider, self.host, self.hide(&error.to_string())));
+        }
+        if let (Some(status), Error::HttpError { body, headers, .. }) = (error.status(), error) {
+            return self.of_status(status, headers, body);
+        }
+        match error {
+            Error::ChatResponse { body, .. } => self.of_body(body),
+            Error::StreamParse { serde_error, .. } => {
+                ModelError::Failed(format!("{} ({}) sent what can't be read: {serde_error}", self.provider, self.host))
+            }
+            // It may hold the whole request.
+            _ => ModelError::Failed(format!("{} ({}) could not be asked", self.provider, self.host)),
+        }
+    }
+
+    fn of_network(&self, error: &reqwest::Error) -> ModelError {
+        let mut innermost: &dyn std::error::Error = error;
+        while let Some(source) = innermost.source() {
+            innermost = source;
+        }
+        // The outermost text of reqwest has the address in it.
+        let cause = if error.source().is_some() { innermost.to_string() } else { "the request failed".to_owned() };
+        let what = if error.is_connect() { "can't be reached" } else { "did not answer to the end" };
+        let text = format!("{} {what} at {}: {}", self.provider, self.host, self.hide(&cause));
+        if error.is_builder() { ModelError::Failed(text) } else { ModelError::Lost(text) }
+    }
+
+    fn of_status(&self, status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
+        let Self { provider, host, key_name, .. } = self;
+        let said = self.said(&serde_json::from_str(body).unwrap_or_else(|_| Value::String(body.to_owned())));
+        let text = format!("{provider} ({host}) answered with HTTP status {status}{said}");
+        match status.as_u16() {
+            401 | 403 => {
+                ModelError::Auth(format!("{provider} ({host}) refuses the key, HTTP {status}; set {key_name}{said}"))
+            }
+            408 | 409 | 425 | 429 | 500..=599 => ModelError::Busy { text, retry_after: retry_after(headers) },
+            400 | 413 | 422 if is_too_long(&said) || status == StatusCode::PAYLOAD_TOO_LARGE => {
+                ModelError::TooLong(text)
+            }
+            _ => ModelError::Failed(text),
+        }
+    }
+
+    /// An error in the midst of an answer.
+    fn of_body(&self, body: &Value) -> ModelError {
+        let error = body.get("error").unwrap_or(body);
+        let kind = error["type"].as_str().or_else(|| error["status"].as_str()).unwrap_or_default();
+        let code = error["code"].as_u64().unwrap_or_default();
+        let said = self.said(body);
+        let text = format!("{} ({}) failed{said}", self.provider, self.host);
+        let is_busy = |kind: &str| {
+            ["overloaded", "rate_limit", "server_error", "api_error", "timeout", "UNAVAILABLE", "RESOURCE_EXHAUSTED"]
+                .iter()
+                .any(|busy| kind.contains(busy))
+        };
+        if is_busy(kind) || matches!(code, 429 | 500..=599) {
+            return ModelError::Busy { text, retry_after: None };
+        }
+        if is_too_long(&said) { ModelError::TooLong(text) } else { ModelError::Failed(text) }
+    }
+
+    /// What `body` says in words, behind a colon.
+    fn said(&self, body: &Value) -> String {
+        let error = body.get("error").unwrap_or(body);
+        let words = error["message"].as_str().or_else(|| error.as_str()).or_else(|| body["message"].as_str());
+        let code = error["code"].as_str().map(|code| format!(" ({code})")).unwrap_or_default();
+        let words = match words {
+            Some(words) if !words.trim().is_empty() => format!("{}{code}", words.trim()),
+            _ => return code,
+        };
+        // A page of HTML says nothing.
+        if words.starts_with('<') { String::new() } else { format!(": {}", self.hide(&words)) }
+    }
+
+    /// `text` without the key, and not too long.
+    fn hide(&self, text: &str) -> String {
+        let text = self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.hide_in(text));
+        let start: String = text.chars().take(MOST_SAID).collect();
+        if start.len() < text.len() { format!("{start}…") } else { start }
+    }
+}
+
+fn is_too_long(said: &str) -> bool {
+    let said = said.to_lowercase();
+    TOO_LONG.iter().any(|phrase| said.contains(phrase))
+}
+
+/// When to ask again, where a provider says it as a time to wait.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
+    let seconds = number("retry-after-ms").map(|millis| millis / 1000.0).or_else(|| number("retry-after"))?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failures() -> Failures {
+        let key = Some(Secret::new("hush"));
+        Failures { provider: "openai".into(), host: "h:1".into(), key_name: "OPENAI_API_KEY".into(), key }
+    }
+
+    fn check(status: u16, body: &str, expected: &str) {
+        let status = StatusCode::from_u16(status).unwrap();
+        let error = failures().of_status(status, &HeaderMap::new(), body);
+        let kind = match &error {
+            ModelError::Auth(_) => "auth",
+            ModelError::Busy { .. } => "busy",
+            ModelError::TooLong(_) => "too long",
+            _ => "failed",
+        };
+        assert_eq!(format!("{kind}: {error}"), expected);
+    }
+
+    #[test]
+    fn a_status_says_what_to_do_and_hides_the_key() {
+        check(
+            401,
+            r#"{"error":{"message":"the key hush is wrong"}}"#,
+            "auth: openai (h:1) refuses the key, HTTP 401 Unauthorized; set OPENAI_API_KEY: the key … is wrong",
+        );
+        check(500, "<html>", "busy: openai (h:1) answered with HTTP status 500 Internal Server Error");
+        check(529, "{}", "busy: openai (h:1) answered with HTTP status 529 <unknown status code>");
+        check(
+            400,
+            r#"{"error":{"message":"prompt is too long: 9 tokens"}}"#,
+            "too long: openai (h:1) answered with HTTP status 400 Bad Request: prompt is too long: 9 tokens",
+        );
+        check(
+            404,
+            r#"{"error":"no such model"}"#,
+            "failed: openai (h:1) answered with HTTP status 404 Not Found: no such model",
+        );
+    }
+
+    #[test]
+    fn the_wait_that_a_provider_wants_is_read() {
+        let check = |name: &'static str, value: &str, expected: Option<u64>| {
+            let headers = HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]);
+            assert_eq!(retry_after(&headers), expected.map(Duration::from_millis), "{name}: {value}");
+        };
+        check("retry-after", "2", Some(2000));
+        check("retry-after-ms", "150", Some(150));
+        check("retry-after", "-1", None);
+        check("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT", None);
+    }
+}

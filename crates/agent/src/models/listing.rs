@@ -1,0 +1,147 @@
+//! The models that a provider lists: asked for once in a process, and never waited for long.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+use reqwest::{Client, Url};
+use serde_json::Value;
+
+use super::known;
+use super::{ModelId, ModelInfo, ProviderKind};
+
+/// So long a session waits for a list. It may still come for the next one.
+const WAIT: Duration = Duration::from_secs(3);
+
+/// So long a list may take.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// A provider that could not say its list is asked again after this.
+const RETRY_AFTER: Duration = Duration::from_secs(60);
+
+/// A list is not read beyond this.
+const MOST_BYTES: usize = 8 << 20;
+
+type Fetch = Shared<BoxFuture<'static, Result<Arc<[ModelInfo]>, Arc<str>>>>;
+
+/// The list of one provider.
+#[derive(Default)]
+pub(super) struct Listing(Mutex<Option<(Instant, Fetch)>>);
+
+impl Listing {
+    /// The list, got by `fetch` unless it is there already.
+    pub(super) async fn get<F>(&self, fetch: impl FnOnce() -> F) -> Result<Arc<[ModelInfo]>, Arc<str>>
+    where
+        F: Future<Output = Result<Vec<ModelInfo>, String>> + Send + 'static,
+    {
+        let listed = {
+            let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let has_failed =
+                |at: &Instant, fetch: &Fetch| matches!(fetch.peek(), Some(Err(_))) && at.elapsed() > RETRY_AFTER;
+            match &*state {
+                Some((at, listed)) if !has_failed(at, listed) => listed.clone(),
+                _ => {
+                    let fetching = tokio::spawn(fetch());
+                    let listed: Fetch = async move {
+                        let outcome = fetching.await.unwrap_or_else(|error| Err(error.to_string()));
+                        outcome.map(Arc::from).map_err(Arc::from)
+                    }
+                    .boxed()
+                    .shared();
+                    *state = Some((Instant::now(), listed.clone()));
+                    listed
+                }
+            }
+        };
+        tokio::time::timeout(WAIT, listed).await.unwrap_or_else(|_| Err("it takes too long".into()))
+    }
+}
+
+/// Reads the list at `url`. An error says what is wrong, without the address.
+pub(super) async fn fetch(
+    client: Client,
+    url: Url,
+    headers: Vec<(String, String)>,
+    whose: (ProviderKind, String),
+) -> Result<Vec<ModelInfo>, String> {
+    let mut request = client.get(url).timeout(LIMIT);
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    let mut response = request.send().await.map_err(|error| error.without_url().to_string())?;
+    if !response.status().is_success() {
+        return Err(format!("HTTP status {}", response.status()));
+    }
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(|error| error.without_url().to_string())? {
+        body.extend_from_slice(&piece);
+        if body.len() > MOST_BYTES {
+            return Err(format!("it is longer than {MOST_BYTES} bytes"));
+        }
+    }
+    let body: Value = serde_json::from_slice(&body).map_err(|_| "it is no JSON".to_owned())?;
+    Ok(models_in(&body, whose.0, &whose.1))
+}
+
+/// The models in a list, as `provider` has them.
+fn models_in(body: &Value, kind: ProviderKind, provider: &str) -> Vec<ModelInfo> {
+    let listed = body["data"].as_array().or_else(|| body["models"].as_array()).or_else(|| body.as_array());
+    let model = |listed: &Value| {
+        let name = listed["id"].as_str().or_else(|| listed["name"].as_str())?;
+        let name = name.strip_prefix("models/").filter(|_| kind == ProviderKind::Gemini).unwrap_or(name);
+        let can_answer = match listed["supportedGenerationMethods"].as_array() {
+            Some(methods) => methods.iter().any(|method| method == "generateContent"),
+            None => true,
+        };
+        if name.is_empty() || !can_answer {
+            return None;
+        }
+        let title = listed["display_name"].as_str().or_else(|| listed["displayName"].as_str()).unwrap_or(name);
+        let windows = ["context_length", "context_window", "max_model_len", "inputTokenLimit", "max_input_tokens"];
+        let window = windows.iter().find_map(|key| listed[*key].as_u64()).filter(|window| *window > 0);
+        let id = ModelId { provider: provider.to_owned(), name: name.to_owned() };
+        Some(ModelInfo { window: window.unwrap_or_else(|| known::window(name)), id, title: title.to_owned() })
+    };
+    listed.into_iter().flatten().filter_map(model).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(kind: ProviderKind, body: &Value, expected: &[(&str, &str, u64)]) {
+        let models = models_in(body, kind, "p");
+        let found: Vec<_> = models.iter().map(|one| (one.id.name.as_str(), one.title.as_str(), one.window)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn each_kind_of_list_is_read_and_what_is_no_model_is_left_out() {
+        let body = json!({ "data": [{ "id": "a", "max_model_len": 32768 }, { "id": "" }, 7, { "id": "b" }] });
+        check(ProviderKind::OpenAi, &body, &[("a", "a", 32768), ("b", "b", 128_000)]);
+        let body = json!({ "data": [{ "id": "claude-x", "display_name": "Claude X", "type": "model" }] });
+        check(ProviderKind::Anthropic, &body, &[("claude-x", "Claude X", 200_000)]);
+        let models = json!([
+            { "name": "models/g", "displayName": "G", "inputTokenLimit": 9, "supportedGenerationMethods": ["generateContent"] },
+            { "name": "models/e", "supportedGenerationMethods": ["embedContent"] },
+        ]);
+        check(ProviderKind::Gemini, &json!({ "models": models }), &[("g", "G", 9)]);
+        check(ProviderKind::OpenAi, &json!("nonsense"), &[]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_is_fetched_once_and_not_waited_for_long() {
+        let listing = Listing::default();
+        let slow = || async {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            Ok(Vec::new())
+        };
+        assert_eq!(listing.get(slow).await.unwrap_err().as_ref(), "it takes too long");
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        let never = || async { Err("asked twice".to_owned()) };
+        assert_eq!(listing.get(never).await.unwrap().len(), 0);
+    }
+}

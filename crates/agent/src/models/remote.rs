@@ -1,0 +1,198 @@
+//! A provider over the network, asked through genai.
+//!
+//! genai writes requests and reads answers. Addresses, headers and keys are ours, so that a key is optional where the user
+//! says where the provider is, and no key follows a redirect.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use genai::adapter::AdapterKind;
+use genai::chat::ChatOptions;
+use genai::resolver::{AuthData, Endpoint as GenaiEndpoint};
+use genai::{Client, Headers, ModelIden, ServiceTarget};
+use reqwest::redirect::Policy;
+
+use super::answer::Answer;
+use super::endpoint::Endpoint;
+use super::failure::Failures;
+use super::keys::{Key, Secret};
+use super::listing::{self, Listing};
+use super::{Event, ModelError, ModelId, ModelInfo, Provider, ProviderConfig, ProviderKind, Request, known, request};
+
+/// So long a connection may take.
+const CONNECT_LIMIT: Duration = Duration::from_secs(15);
+
+/// So long a provider may be silent: models think.
+const SILENCE_LIMIT: Duration = Duration::from_secs(600);
+
+/// A provider over the network.
+pub(super) struct Remote {
+    config: ProviderConfig,
+    key: Key,
+    listing: Listing,
+    http: Http,
+    /// Models that refused a temperature.
+    without_temperature: Mutex<HashSet<String>>,
+}
+
+/// The one HTTP client of all providers, and genai around it.
+#[derive(Clone)]
+pub(super) struct Http {
+    web: reqwest::Client,
+    genai: Client,
+}
+
+impl Http {
+    pub(super) fn new() -> Result<Self, String> {
+        // The process's provider of cryptography, unless somebody has chosen one before: reqwest takes no other.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let web = reqwest::Client::builder().connect_timeout(CONNECT_LIMIT).redirect(Policy::none()).build();
+        let web = web.map_err(|error| format!("there can be no HTTP client: {}", error.without_url()))?;
+        let genai = Client::builder().with_reqwest(web.clone()).build().map_err(|error| error.to_string())?;
+        Ok(Self { web, genai })
+    }
+}
+
+impl Remote {
+    pub(super) fn new(config: ProviderConfig, http: Http) -> Self {
+        let key = Key::new(config.key.clone());
+        Self { config, key, listing: Listing::default(), http, without_temperature: Mutex::default() }
+    }
+
+    /// Whether the user has said enough for it to be asked.
+    fn is_configured(&self) -> bool {
+        self.key.is_there() || self.config.base_url.is_some()
+    }
+
+    fn failures(&self, endpoint: &Endpoint, key: Option<Secret>) -> Failures {
+        let (provider, key_name) = (self.config.name.clone(), self.config.key_name.clone());
+        Failures { provider, host: endpoint.host(), key_name, key }
+    }
+
+    /// Whether the model `name` is told a temperature.
+    fn has_temperature(&self, name: &str) -> bool {
+        let refused = self.without_temperature.lock().unwrap_or_else(PoisonError::into_inner);
+        known::has_temperature(self.config.kind, name) && !refused.contains(name)
+    }
+
+    fn refuses_temperature(&self, name: &str) {
+        self.without_temperature.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+    }
+
+    /// Sends the request, and waits for the first event of its answer.
+    async fn begin(
+        &self,
+        asked: &Request,
+        endpoint: &Endpoint,
+        failures: &Failures,
+    ) -> Result<(Event, Answer), ModelError> {
+        let kind = self.config.kind;
+        let is_blocked = Arc::new(AtomicBool::new(false));
+        let options = request::chat_options(asked, kind, self.has_temperature(&asked.model.name));
+        let options = watch_for_blocks(options, kind, &is_blocked)
+            .with_stream_header_timeout(SILENCE_LIMIT)
+            .with_stream_read_timeout(SILENCE_LIMIT);
+        let headers = Headers::from(endpoint.headers(failures.key.as_ref()));
+        let auth = AuthData::RequestOverride { url: endpoint.answers(&asked.model.name), headers };
+        let model = ModelIden::new(adapter_of(kind), format!("{}::{}", kind.name(), asked.model.name));
+        // The override says where, but genai looks at this first.
+        let target = ServiceTarget { endpoint: GenaiEndpoint::from_static("http://localhost/"), auth, model };
+        let chat = request::chat_request(asked, kind);
+        let response = self.http.genai.exec_chat_stream(target, chat, Some(&options)).await;
+        let stream = response.map_err(|error| failures.read(&error))?.stream;
+        let mut answer = Answer::new(stream, asked.model.clone(), failures.clone(), is_blocked);
+        match answer.next().await? {
+            Some(first) => Ok((first, answer)),
+            None => Err(failures.cut()),
+        }
+    }
+}
+
+#[async_trait]
+impl Provider for Remote {
+    fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    fn thinks(&self, name: &str) -> bool {
+        known::thinks(self.config.kind, name)
+    }
+
+    async fn models(&self) -> Result<Vec<ModelInfo>, ModelError> {
+        if !self.is_configured() {
+            return Ok(Vec::new());
+        }
+        let own = |name: &String| {
+            let id = ModelId { provider: self.config.name.clone(), name: name.clone() };
+            ModelInfo { window: known::window(name), title: name.clone(), id }
+        };
+        let mut models: Vec<ModelInfo> = self.config.models.iter().map(own).collect();
+        let listed = async {
+            let endpoint = Endpoint::of(&self.config)?;
+            let (url, headers) = (endpoint.models(), endpoint.headers(self.key.get().await?.as_ref()));
+            let (web, whose) = (self.http.web.clone(), (self.config.kind, self.config.name.clone()));
+            let listed = self.listing.get(|| listing::fetch(web, url, headers, whose)).await;
+            let is_wanted = |model: &&ModelInfo| !endpoint.is_vendors || known::is_for_talk(&model.id.name);
+            let listed = listed.map_err(|problem| ModelError::Failed(format!("{}: {problem}", endpoint.host())))?;
+            Ok::<Vec<ModelInfo>, ModelError>(listed.iter().filter(is_wanted).cloned().collect())
+        };
+        match listed.await {
+            Ok(listed) => {
+                models.retain(|model| !listed.iter().any(|listed| listed.id == model.id));
+                models.extend(listed);
+            }
+            Err(error) => tracing::warn!(provider = self.config.name, %error, "the models could not be listed"),
+        }
+        Ok(models)
+    }
+
+    async fn ask(&self, request: Request) -> Result<BoxStream<'static, Result<Event, ModelError>>, ModelError> {
+        let endpoint = Endpoint::of(&self.config)?;
+        let key = self.key.get().await?;
+        let failures = self.failures(&endpoint, key);
+        if failures.key.is_none() && self.config.base_url.is_none() {
+            return Err(failures.no_key());
+        }
+        let mut begun = self.begin(&request, &endpoint, &failures).await;
+        let name = &request.model.name;
+        if let Err(ModelError::Failed(text)) = &begun
+            && text.contains("temperature")
+            && self.has_temperature(name)
+        {
+            self.refuses_temperature(name);
+            begun = self.begin(&request, &endpoint, &failures).await;
+        }
+        if let Err(ModelError::Auth(_)) = &begun {
+            self.key.refused().await;
+        }
+        let (first, answer) = begun?;
+        Ok(answer.events(first))
+    }
+}
+
+fn adapter_of(kind: ProviderKind) -> AdapterKind {
+    match kind {
+        ProviderKind::OpenAi => AdapterKind::OpenAI,
+        ProviderKind::Anthropic => AdapterKind::Anthropic,
+        ProviderKind::Gemini => AdapterKind::Gemini,
+    }
+}
+
+/// Notes in `is_blocked` if Gemini says that it does not answer this.
+fn watch_for_blocks(options: ChatOptions, kind: ProviderKind, is_blocked: &Arc<AtomicBool>) -> ChatOptions {
+    if kind != ProviderKind::Gemini {
+        return options;
+    }
+    let is_blocked = Arc::clone(is_blocked);
+    options.with_raw_frame_fn(move |_, frame| {
+        if frame.data.contains("blockReason")
+            && frame.json().is_some_and(|json| !json["promptFeedback"]["blockReason"].is_null())
+        {
+            is_blocked.store(true, Ordering::Relaxed);
+        }
+    })
+}
