@@ -1,5 +1,7 @@
 //! The environment variables that the program reads.
 
+use rejoin_agent::ProviderKind;
+
 /// The file to read instead of the user's settings, like `--config`.
 pub(crate) const CONFIG: &str = "REJOIN_CONFIG";
 
@@ -18,4 +20,13 @@ pub(crate) const HOME: &str = "HOME";
 /// The variable of the setting `key`.
 pub(crate) fn of_setting(key: &str) -> String {
     format!("REJOIN_{}", key.to_uppercase())
+}
+
+/// The variables that hold the key and the address of the provider that everybody knows of `kind`.
+pub(crate) fn of_provider(kind: ProviderKind) -> (&'static str, &'static str) {
+    match kind {
+        ProviderKind::OpenAi => ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+        ProviderKind::Anthropic => ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+        ProviderKind::Gemini => ("GEMINI_API_KEY", "GEMINI_BASE_URL"),
+    }
 }

@@ -53,7 +53,8 @@ const BUILT_IN: &str = "rejoin";
 fn built_in(settings: &Settings) -> AgentSource {
     let mcp = rejoin_mcp::Options { start_limit: settings.behaviour.mcp_start_limit, ..Default::default() };
     let (model, mcp_servers) = (settings.model.clone(), settings.mcp_servers.clone());
-    BuiltInAgent::new(AgentConfig { model, mcp_servers, mcp }).into()
+    let providers = settings.providers.clone();
+    BuiltInAgent::new(AgentConfig { model, providers, mcp_servers, mcp }).into()
 }
 
 fn options_of(settings: &Settings) -> LayerOptions {

@@ -23,11 +23,14 @@ pub(crate) const MODEL: &str = "model";
 /// The MCP servers of every session of the built-in agent.
 pub(crate) const MCP_SERVERS: &str = "mcp_servers";
 
+/// Who provides models to the built-in agent.
+pub(crate) const PROVIDERS: &str = "providers";
+
 /// The agents' commands.
 pub(crate) const AGENTS: &str = "agents";
 
-/// What runs programs, or names places: a project's file sets it only if it is trusted.
-const TRUSTED: [&str; 6] = [STORE, LOG_FILE, TRACE, DEFAULT_AGENT, AGENTS, MCP_SERVERS];
+/// What runs programs, names places, or says who gets keys: a project's file sets it only if it is trusted.
+const TRUSTED: [&str; 7] = [STORE, LOG_FILE, TRACE, DEFAULT_AGENT, AGENTS, MCP_SERVERS, PROVIDERS];
 
 /// Every key of a file.
 pub(super) fn all() -> Vec<&'static str> {

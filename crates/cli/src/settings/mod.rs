@@ -14,6 +14,7 @@ mod layers;
 mod mcp_servers;
 mod program;
 mod project;
+mod providers;
 mod source;
 mod trust;
 mod value;
@@ -23,7 +24,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use rejoin_agent::ModelId;
+use rejoin_agent::{ModelId, ProviderConfig};
 use rejoin_mcp::ServerSpec;
 use rejoin_store::{MemoryStore, SessionStore, SqliteStore};
 
@@ -57,6 +58,8 @@ pub(crate) struct Settings {
     pub(crate) agents: BTreeMap<String, AgentCommand>,
     /// The model that sessions of the built-in agent begin with.
     pub(crate) model: Option<ModelId>,
+    /// Who provides models to the built-in agent.
+    pub(crate) providers: Vec<ProviderConfig>,
     /// The MCP servers of every session of the built-in agent.
     pub(crate) mcp_servers: Vec<ServerSpec>,
     /// How sessions behave.
@@ -121,6 +124,14 @@ impl Settings {
             }
         }
         let mcp_servers = mcp_servers.into_values().collect();
+        let mut providers = BTreeMap::new();
+        for file in contents.files.iter().rev() {
+            for providers::Named { item, provider } in providers::read(file, &env, &mut contents.warnings)? {
+                sources.insert(format!("{}.{}", keys::PROVIDERS, provider.name), file.source(item));
+                providers.insert(provider.name.clone(), provider);
+            }
+        }
+        let providers = providers::all(providers, &env);
         let log = LogSettings { level, file: log_file };
         let (warnings, home) = (contents.warnings, folders.home);
         Ok(Self {
@@ -130,6 +141,7 @@ impl Settings {
             default_agent,
             agents,
             model,
+            providers,
             mcp_servers,
             behaviour,
             sources,
@@ -221,7 +233,7 @@ mod tests {
             .shown(|_| String::new())
             .into_iter()
             .map(|(key, _)| key)
-            .chain([keys::AGENTS, keys::MCP_SERVERS])
+            .chain([keys::AGENTS, keys::MCP_SERVERS, keys::PROVIDERS])
             .collect();
 
         assert_eq!((documented, shown), (keys::all().iter().map(ToString::to_string).collect(), keys::all()));

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rejoin::Sharing;
+use rejoin_agent::ProviderConfig;
 use rejoin_mcp::ServerSpec;
 use serde::Serialize;
 
@@ -29,6 +30,7 @@ struct Rows<'a> {
     agents: Vec<AgentRow<'a>>,
     #[serde(rename = "mcpServers")]
     mcp_servers: Vec<McpServerRow<'a>>,
+    providers: Vec<ProviderRow<'a>>,
 }
 
 #[derive(Serialize)]
@@ -51,6 +53,15 @@ struct AgentRow<'a> {
 struct McpServerRow<'a> {
     name: &'a str,
     transport: String,
+    source: SourceRow<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProviderRow<'a> {
+    name: &'a str,
+    kind: &'static str,
+    models: &'a [String],
     source: SourceRow<'a>,
 }
 
@@ -90,10 +101,17 @@ fn rows<'a>(settings: &'a Settings) -> Rows<'a> {
         transport: spec.transport.to_string(),
         source: SourceRow::from(source(settings, &server_key(spec))),
     };
+    let provider = |provider: &'a ProviderConfig| ProviderRow {
+        name: &provider.name,
+        kind: provider.kind.name(),
+        models: &provider.models,
+        source: SourceRow::from(source(settings, &provider_key(provider))),
+    };
     Rows {
         settings: settings.shown(path).into_iter().map(setting).collect(),
         agents: agents.collect(),
         mcp_servers: settings.mcp_servers.iter().map(server).collect(),
+        providers: of_files(settings).map(provider).collect(),
     }
 }
 
@@ -123,7 +141,21 @@ fn table(settings: &Settings) -> Vec<[String; 3]> {
         [one_line(&key), one_line(&spec.transport.to_string()), shown_source(&key)]
     };
     let servers = settings.mcp_servers.iter().map(server);
-    settings.shown(path).into_iter().map(setting).chain(agents).chain(servers).collect()
+    let provider = |provider: &ProviderConfig| {
+        let key = provider_key(provider);
+        [one_line(&key), provider.kind.name().to_owned(), shown_source(&key)]
+    };
+    let providers = of_files(settings).map(provider);
+    settings.shown(path).into_iter().map(setting).chain(agents).chain(servers).chain(providers).collect()
+}
+
+/// The providers that a file names. Their addresses and keys are nobody's business.
+fn of_files(settings: &Settings) -> impl Iterator<Item = &ProviderConfig> {
+    settings.providers.iter().filter(|provider| settings.sources.contains_key(&provider_key(provider)))
+}
+
+fn provider_key(provider: &ProviderConfig) -> String {
+    format!("{}.{}", keys::PROVIDERS, provider.name)
 }
 
 fn is_shared(agent: &AgentCommand) -> bool {
