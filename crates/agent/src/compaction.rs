@@ -149,3 +149,40 @@ fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
     let end = (text.len() - half..text.len()).find(is_boundary).unwrap_or(text.len());
     format!("{}\n[…]\n{}", &text[..start], &text[end..]).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(text: &str) -> Message {
+        Message::User(vec![Part::Text(text.to_owned())])
+    }
+
+    #[test]
+    fn compaction_is_due_near_the_window() {
+        let due = [0, 80_000, 80_001, 200_000].map(|tokens| is_due(tokens, 100_000));
+        assert_eq!(due, [false, false, true, true]);
+    }
+
+    #[test]
+    fn a_transcript_leaves_out_the_oldest() {
+        let said = Message::Assistant(vec![Said::Text("two".to_owned()), Said::Kept(Value::Null)]);
+        let result = Message::ToolResult {
+            call: "1".to_owned(),
+            name: "look".to_owned(),
+            parts: vec![Part::Text("three".to_owned())],
+            is_error: true,
+        };
+        let messages = [user("one"), said, result];
+        assert_eq!(transcript(&messages, 1000), "user: one\n\nassistant: two\n\nerror of look: three\n");
+        let short = transcript(&messages, 40);
+        assert_eq!(short, "[what came before is left out]\n\nassistant: two\n\nerror of look: three\n");
+        assert_eq!(transcript(&[user("long")], 1), "user: long\n");
+    }
+
+    #[test]
+    fn one_long_message_does_not_crowd_out_the_rest() {
+        let text = as_text(&user(&"ä".repeat(MOST_OF_A_MESSAGE)));
+        assert!(text.len() < MOST_OF_A_MESSAGE + 100 && text.contains("[…]"), "{}", text.len());
+    }
+}

@@ -339,3 +339,6 @@ fn tokens_of_parts(parts: &[Part]) -> u64 {
 fn tokens_of_bytes(n_bytes: usize) -> u64 {
     (n_bytes as u64).div_ceil(BYTES_OF_A_TOKEN)
 }
+
+#[cfg(test)]
+mod tests;
