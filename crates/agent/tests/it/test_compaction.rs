@@ -1,0 +1,106 @@
+//! Compaction: near the window, by command, and when the provider says that it is too much.
+
+use serde_json::{Value, json};
+
+use crate::wire::{Reply, chunk, says, says_with};
+use crate::world::{of_kind, openai, roles, said};
+
+/// More than eight tenths of the window of a model that nothing is known of.
+const NEARLY_ALL: u64 = 110_000;
+
+fn first_message(body: &Value) -> &str {
+    body["messages"][1]["content"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn near_the_window_the_model_goes_on_from_a_summary_also_after_a_restart() {
+    let replies = vec![says_with("one", NEARLY_ALL), says("THE SUMMARY"), says("two"), says("three")];
+    let mut world = openai(replies).await;
+    let (client, session) = world.session_of(json!({ "session": { "compaction": {} } })).await;
+    client.turn(&session, "first question").await;
+    client.turn(&session, "second question").await;
+
+    let asked = world.wire.asked();
+    assert!(first_message(&asked[1].body).contains("first question"), "{}", asked[1].body);
+    assert!(!first_message(&asked[1].body).contains("second question"), "{}", asked[1].body);
+    let told = first_message(&asked[2].body);
+    assert!(
+        told.contains("THE SUMMARY") && told.contains("second question") && !told.contains("first question"),
+        "{told}"
+    );
+    let updates = of_kind(&client, &session, "compaction_update");
+    let states: Vec<&str> = updates.iter().map(|update| update["status"].as_str().unwrap()).collect();
+    assert_eq!((states, &updates[0]["compactionId"]), (vec!["in_progress", "completed"], &updates[1]["compactionId"]));
+    assert_eq!(of_kind(&client, &session, "compaction_summary_chunk")[0]["content"]["text"], "THE SUMMARY");
+    assert_eq!(said(&client, &session), "onetwo");
+
+    let client = world.restart(client, &session).await;
+    assert!(said(&client, &session).contains("one"));
+    client.turn(&session, "third question").await;
+    let body = world.wire.last();
+    assert_eq!(roles(&body), ["user", "assistant", "user"]);
+    assert!(first_message(&body).contains("THE SUMMARY") && !body.to_string().contains("first question"), "{body}");
+}
+
+#[tokio::test]
+async fn a_client_that_shows_no_compactions_is_told_in_words() {
+    let world = openai(vec![says_with("one", NEARLY_ALL), says("THE SUMMARY"), says("two")]).await;
+    let (client, session) = world.session().await;
+    client.turn(&session, "first").await;
+    client.turn(&session, "second").await;
+    let said = said(&client, &session);
+    assert!(said.contains("summarised") && !said.contains("THE SUMMARY"), "{said}");
+    assert_eq!(of_kind(&client, &session, "compaction_update"), [json!(null); 0]);
+}
+
+#[tokio::test]
+async fn a_user_can_ask_for_it() {
+    let world = openai(vec![says("one"), says("THE SUMMARY"), says("two")]).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "/compact").await, "end_turn");
+    client.turn(&session, "first question").await;
+    assert_eq!(client.turn(&session, "/compact").await, "end_turn");
+    client.turn(&session, "second question").await;
+    let body = world.wire.last();
+    assert_eq!((roles(&body), world.wire.asked().len()), (vec!["user"], 3));
+    assert!(first_message(&body).contains("THE SUMMARY") && !body.to_string().contains("compact"), "{body}");
+}
+
+#[tokio::test]
+async fn a_long_turn_is_summarised_while_it_runs() {
+    let usage = json!({ "id": "c", "choices": [], "usage": { "prompt_tokens": NEARLY_ALL, "completion_tokens": 9 } });
+    let call = json!({ "index": 0, "id": "one", "type": "function", "function": { "name": "x", "arguments": "{}" } });
+    let calling = Reply::openai(&[chunk(&json!({ "tool_calls": [call] }), Some("tool_calls")), usage]);
+    let world = openai(vec![calling, says("HALF DONE"), says("done")]).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "do it").await, "end_turn");
+    let body = world.wire.last();
+    assert_eq!(roles(&body), ["user"]);
+    assert!(first_message(&body).contains("HALF DONE") && first_message(&body).contains("do it"), "{body}");
+}
+
+#[tokio::test]
+async fn what_is_too_long_for_the_provider_is_summarised_once() {
+    let refusal =
+        || Reply::error(400, &json!({ "error": { "message": "too long", "code": "context_length_exceeded" } }));
+    let world =
+        openai(vec![says("one"), refusal(), says("THE SUMMARY"), says("two"), refusal(), says("S"), refusal()]).await;
+    let (client, session) = world.session().await;
+    client.turn(&session, "first").await;
+    assert_eq!(client.turn(&session, "second").await, "end_turn");
+    assert!(first_message(&world.wire.last()).contains("THE SUMMARY"));
+    let error = client.prompt(&session, "third").await.error().await;
+    assert!(error.message().contains("context_length_exceeded"), "{}", error.message());
+}
+
+#[tokio::test]
+async fn a_summary_that_fails_does_not_end_the_turn() {
+    let failure = Reply::error(404, &json!({ "error": { "message": "made up" } }));
+    let world = openai(vec![says_with("one", NEARLY_ALL), failure, says("two")]).await;
+    let (client, session) = world.session_of(json!({ "session": { "compaction": {}, "notices": {} } })).await;
+    client.turn(&session, "first").await;
+    assert_eq!(client.turn(&session, "second").await, "end_turn");
+    let updates = of_kind(&client, &session, "compaction_update");
+    assert_eq!((&updates[1]["status"], updates[1]["error"].is_string()), (&json!("failed"), true));
+    assert_eq!(roles(&world.wire.last()), ["user", "assistant", "user"]);
+}

@@ -1,0 +1,91 @@
+//! Generated content of Gemini.
+
+use rejoin_agent::ProviderKind;
+use serde_json::{Value, json};
+
+use crate::wire::Reply;
+use crate::world::{KEY, World, of_kind, said, text_of, world};
+
+fn chunk(parts: &Value, finish: Option<&str>) -> Value {
+    let mut candidate = json!({ "content": { "role": "model", "parts": parts }, "index": 0 });
+    if let Some(finish) = finish {
+        candidate["finishReason"] = json!(finish);
+    }
+    let usage = json!({ "promptTokenCount": 20, "candidatesTokenCount": 4, "totalTokenCount": 24 });
+    json!({ "candidates": [candidate], "usageMetadata": usage })
+}
+
+fn says(text: &str) -> Reply {
+    Reply::gemini(&[chunk(&json!([{ "text": text }]), None), chunk(&json!([{ "text": "" }]), Some("STOP"))])
+}
+
+async fn gemini(replies: Vec<Reply>) -> World {
+    world(ProviderKind::Gemini, "gemini-2.5-pro", replies).await
+}
+
+#[tokio::test]
+async fn a_request_has_what_the_api_wants() {
+    let world = gemini(vec![says("hello")]).await;
+    let (client, session) = world.session().await;
+    let prompt =
+        json!([{ "type": "text", "text": "hi" }, { "type": "image", "mimeType": "image/png", "data": "AAAA" }]);
+    let answer = client.call("session/prompt", json!({ "sessionId": session, "prompt": prompt })).await.unwrap();
+
+    assert_eq!((answer["stopReason"].as_str().unwrap(), said(&client, &session).as_str()), ("end_turn", "hello"));
+    let asked = &world.wire.asked()[0];
+    assert_eq!(asked.line, "POST /v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse");
+    assert!(asked.headers.contains(&format!("x-goog-api-key: {KEY}")), "{}", asked.headers);
+    assert_eq!(asked.body["generationConfig"]["temperature"], 0.7);
+    assert!(asked.body["systemInstruction"]["parts"][0]["text"].is_string(), "{}", asked.body);
+    let image = json!({ "inline_data": { "mime_type": "image/png", "data": "AAAA" } });
+    assert_eq!(asked.body["contents"][0]["parts"], json!([{ "text": "hi" }, image]));
+    assert_eq!(of_kind(&client, &session, "usage_update")[0]["used"], 24);
+}
+
+#[tokio::test]
+async fn calls_keep_their_signatures_and_get_ids_of_their_own() {
+    let call = |signature: &str| {
+        let function = json!({ "name": "no_such_tool", "args": { "a": 1 } });
+        let parts =
+            json!([{ "text": "Hm.", "thought": true }, { "functionCall": function, "thoughtSignature": signature }]);
+        Reply::gemini(&[chunk(&parts, Some("STOP"))])
+    };
+    let mut world = gemini(vec![call("sig-1"), call("sig-2"), says("Done."), says("Again.")]).await;
+    let (client, session) = world.session().await;
+    client.turn(&session, "look").await;
+    assert_eq!(text_of(&client.updates(&session), "agent_thought_chunk"), "Hm.Hm.");
+    let ids: Vec<Value> =
+        of_kind(&client, &session, "tool_call").iter().map(|call| call["toolCallId"].clone()).collect();
+    assert_eq!(ids, ["call#no_such_tool#0", "call#no_such_tool#1"]);
+    let client = world.restart(client, &session).await;
+    client.turn(&session, "again").await;
+
+    let contents = world.wire.last()["contents"].clone();
+    let roles: Vec<&str> =
+        contents.as_array().unwrap().iter().map(|content| content["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "model", "user", "model", "user", "model", "user"]);
+    let signatures = [&contents[1]["parts"][0]["thoughtSignature"], &contents[3]["parts"][0]["thoughtSignature"]];
+    assert_eq!(signatures, ["sig-1", "sig-2"]);
+    assert_eq!(contents[2]["parts"][0]["functionResponse"]["name"], "no_such_tool");
+}
+
+#[tokio::test]
+async fn why_an_answer_ended_is_told() {
+    for (finish, expected) in [("STOP", "end_turn"), ("MAX_TOKENS", "max_tokens"), ("SAFETY", "refusal")] {
+        let world = gemini(vec![Reply::gemini(&[chunk(&json!([{ "text": "well" }]), Some(finish))])]).await;
+        let (client, session) = world.session().await;
+        assert_eq!(client.turn(&session, "tell me").await, expected);
+    }
+    let blocked = json!({ "promptFeedback": { "blockReason": "SAFETY" }, "usageMetadata": { "promptTokenCount": 3 } });
+    let world = gemini(vec![Reply::gemini(&[blocked])]).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "bad").await, "refusal");
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_without_a_reason_was_cut() {
+    let world = gemini(vec![Reply::gemini(&[chunk(&json!([{ "text": "half" }]), None)])]).await;
+    let (client, session) = world.session().await;
+    let error = client.prompt(&session, "tell me").await.error().await;
+    assert!(error.message().contains("broke off"), "{}", error.message());
+}

@@ -1,0 +1,184 @@
+//! Chat completions.
+
+use serde_json::{Value, json};
+
+use crate::wire::{Reply, calls, chunk, says, says_with};
+use crate::world::{KEY, of_kind, openai, roles, said, text_of};
+
+#[tokio::test]
+async fn a_request_has_what_the_api_wants() {
+    let world = openai(vec![says("hello")]).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "hi").await, "end_turn");
+
+    assert_eq!(said(&client, &session), "hello");
+    let asked = &world.wire.asked()[0];
+    assert_eq!(asked.line, "POST /v1/chat/completions");
+    assert!(asked.headers.contains(&format!("authorization: bearer {KEY}")), "{}", asked.headers);
+    let body = &asked.body;
+    let wanted = json!(["alpha", true, 0.7, { "include_usage": true }]);
+    assert_eq!(json!([body["model"], body["stream"], body["temperature"], body["stream_options"]]), wanted);
+    assert_eq!(body["messages"][1], json!({ "role": "user", "content": "hi" }));
+    assert!(body["messages"][0]["content"].as_str().unwrap().contains(world.cwd()), "{body}");
+    assert!(body.get("reasoning_effort").is_none() && body.get("tools").is_none_or(Value::is_array), "{body}");
+}
+
+#[tokio::test]
+async fn text_is_shown_while_the_answer_goes_on() {
+    let reply =
+        Reply::openai(&[chunk(&json!({ "content": "first " }), None), chunk(&json!({ "content": "second" }), None)]);
+    let world = openai(vec![reply.silent_after(1), says("next")]).await;
+    let (client, session) = world.session().await;
+    let turn = client.prompt(&session, "slow").await;
+    client.until_said(&session, "first").await;
+    client.cancel(&session).await;
+
+    assert_eq!(turn.result().await["stopReason"], "cancelled");
+    world.wire.until_left().await;
+    client.turn(&session, "go on").await;
+    let body = world.wire.last();
+    assert_eq!(roles(&body), ["user", "assistant", "user"]);
+    assert_eq!(body["messages"][2]["content"], "first ");
+}
+
+#[tokio::test]
+async fn a_name_is_sent_as_it_is() {
+    for name in ["qwen3-max", "some/model-high", "a::b"] {
+        let world = crate::world::world(rejoin_agent::ProviderKind::OpenAi, name, vec![says("hello")]).await;
+        let (client, session) = world.session().await;
+        client.turn(&session, "hi").await;
+        let body = world.wire.last();
+        assert_eq!((body["model"].as_str().unwrap(), body.get("reasoning_effort")), (name, None));
+    }
+}
+
+#[tokio::test]
+async fn calls_are_made_and_their_results_sent() {
+    let call = |index: u32, id: &str, arguments: &str| {
+        let function = json!({ "name": "no_such_tool", "arguments": arguments });
+        json!({ "index": index, "id": id, "type": "function", "function": function })
+    };
+    let more = |index: u32, arguments: &str| json!({ "index": index, "function": { "arguments": arguments } });
+    let both = Reply::openai(&[
+        chunk(&json!({ "content": "Let me look." }), None),
+        chunk(&json!({ "tool_calls": [call(0, "one", "{\"a\""), call(1, "two", "")] }), None),
+        chunk(&json!({ "tool_calls": [more(0, ": 1}")] }), None),
+        chunk(&json!({}), Some("tool_calls")),
+    ]);
+    let world = openai(vec![both, says("I see.")]).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "look").await, "end_turn");
+
+    let body = world.wire.last();
+    assert_eq!(roles(&body), ["user", "assistant", "tool", "tool"]);
+    let assistant = &body["messages"][2];
+    assert_eq!(assistant["content"], "Let me look.");
+    assert_eq!(assistant["tool_calls"][0]["function"]["arguments"], "{\"a\":1}");
+    assert_eq!(assistant["tool_calls"][1]["function"]["arguments"], "{}");
+    let results: Vec<&str> = (3..5).map(|n| body["messages"][n]["tool_call_id"].as_str().unwrap()).collect();
+    assert_eq!(results, ["one", "two"]);
+    assert!(body["messages"][3]["content"].as_str().unwrap().contains("no_such_tool"), "{body}");
+    let shown = of_kind(&client, &session, "tool_call");
+    assert_eq!(shown[0]["rawInput"], json!({ "a": 1 }));
+}
+
+#[tokio::test]
+async fn arguments_that_come_in_many_pieces_are_whole() {
+    let text = "x".repeat(200_000);
+    let arguments = json!({ "text": text }).to_string();
+    let pieces: Vec<String> =
+        arguments.as_bytes().chunks(500).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap()).collect();
+    let begin =
+        json!({ "index": 0, "id": "big", "type": "function", "function": { "name": "no_such_tool", "arguments": "" } });
+    let mut chunks = vec![chunk(&json!({ "tool_calls": [begin] }), None)];
+    chunks.extend(
+        pieces
+            .iter()
+            .map(|piece| chunk(&json!({ "tool_calls": [{ "index": 0, "function": { "arguments": piece } }] }), None)),
+    );
+    chunks.push(chunk(&json!({}), Some("tool_calls")));
+    let world = openai(vec![Reply::openai(&chunks), says("ok")]).await;
+    let (client, session) = world.session().await;
+    client.turn(&session, "write").await;
+    assert_eq!(of_kind(&client, &session, "tool_call")[0]["rawInput"]["text"], text);
+}
+
+#[tokio::test]
+async fn broken_arguments_are_told_to_the_model() {
+    let world = openai(vec![calls("one", "read", "{\"path\": \"a"), says("sorry")]).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "read").await, "end_turn");
+
+    let body = world.wire.last();
+    let told = body["messages"][3]["content"].as_str().unwrap();
+    assert!(told.contains("no JSON object") && told.contains("{\"path\": \"a"), "{told}");
+    let ended = of_kind(&client, &session, "tool_call_update");
+    assert_eq!(ended[0]["status"], "failed");
+}
+
+#[tokio::test]
+async fn calls_with_the_same_id_are_told_apart() {
+    let replies = vec![calls("call_0", "x", "{}"), calls("call_0", "x", "{}"), says("done")];
+    let world = openai(replies).await;
+    let (client, session) = world.session().await;
+    client.turn(&session, "twice").await;
+    let ids: Vec<Value> =
+        of_kind(&client, &session, "tool_call").iter().map(|call| call["toolCallId"].clone()).collect();
+    assert_eq!(ids, ["call_0", "call_0_1"]);
+    let body = world.wire.last();
+    let sent = [&body["messages"][4]["tool_calls"][0]["id"], &body["messages"][5]["tool_call_id"]];
+    assert_eq!(sent, ["call_0_1", "call_0_1"]);
+}
+
+#[tokio::test]
+async fn why_an_answer_ended_is_told() {
+    for (finish, expected) in [("stop", "end_turn"), ("length", "max_tokens"), ("content_filter", "refusal")] {
+        let reply = Reply::openai(&[chunk(&json!({ "content": "well" }), None), chunk(&json!({}), Some(finish))]);
+        let world = openai(vec![reply, says("next")]).await;
+        let (client, session) = world.session().await;
+        assert_eq!(client.turn(&session, "tell me").await, expected);
+        client.turn(&session, "next").await;
+        // What was refused is not told again.
+        let expected = if expected == "refusal" { vec!["user"] } else { vec!["user", "assistant", "user"] };
+        assert_eq!(roles(&world.wire.last()), expected, "{finish}");
+    }
+}
+
+#[tokio::test]
+async fn thoughts_are_shown_as_thoughts_and_usage_is_reported() {
+    let usage = json!({ "id": "c", "choices": [], "usage": { "prompt_tokens": 30, "completion_tokens": 12, "total_tokens": 42 } });
+    let reply = Reply::openai(&[
+        chunk(&json!({ "reasoning_content": "Hm." }), None),
+        chunk(&json!({ "content": "Yes." }), Some("stop")),
+        usage,
+    ]);
+    let world = openai(vec![reply, says_with("again", 50)]).await;
+    let (client, session) = world.session().await;
+    client.turn(&session, "is it?").await;
+    client.turn(&session, "sure?").await;
+    let updates = client.updates(&session);
+    assert_eq!(text_of(&updates, "agent_thought_chunk"), "Hm.");
+    let used: Vec<Value> =
+        of_kind(&client, &session, "usage_update").iter().map(|update| update["used"].clone()).collect();
+    assert_eq!(used, [42, 55]);
+    assert!(world.wire.last()["messages"][2].get("reasoning_content").is_none());
+}
+
+#[tokio::test]
+async fn images_and_files_are_sent() {
+    let mut world = openai(vec![says("I see"), says("still")]).await;
+    let (client, session) = world.session().await;
+    let prompt = json!([
+        { "type": "text", "text": "look" },
+        { "type": "image", "mimeType": "image/png", "data": "AAAA" },
+        { "type": "resource", "resource": { "uri": "file:///a.txt", "text": "inside" } },
+    ]);
+    client.call("session/prompt", json!({ "sessionId": session, "prompt": prompt })).await.unwrap();
+    let client = world.restart(client, &session).await;
+    client.turn(&session, "and now?").await;
+    for asked in world.wire.asked() {
+        let content = &asked.body["messages"][1]["content"];
+        assert_eq!(content[1], json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AAAA" } }));
+        assert!(content[2]["text"].as_str().unwrap().contains("inside"), "{content}");
+    }
+}

@@ -1,0 +1,245 @@
+//! A provider of models on this machine: it answers requests in order with what a test has written, byte for byte.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+/// Whatever does not come within this time does not come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A request that came.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    /// The method and the path, with its query.
+    pub(crate) line: String,
+    /// The headers' lines, in lower case.
+    pub(crate) headers: String,
+    pub(crate) body: Value,
+    pub(crate) at: Instant,
+}
+
+/// What is answered.
+#[derive(Debug, Clone)]
+pub(crate) struct Reply {
+    status: u16,
+    headers: String,
+    pieces: Vec<String>,
+    end: End,
+}
+
+/// What becomes of the connection behind the pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The body is complete.
+    Whole,
+    /// The body breaks off.
+    Cut,
+    /// Nothing more comes, until the other side goes.
+    Silence,
+}
+
+impl Reply {
+    /// An error.
+    pub(crate) fn error(status: u16, body: &Value) -> Self {
+        Self { status, headers: json_type(), pieces: vec![body.to_string()], end: End::Whole }
+    }
+
+    fn events(pieces: Vec<String>) -> Self {
+        let headers = "content-type: text/event-stream\r\n".to_owned();
+        Self { status: 200, headers, pieces, end: End::Whole }
+    }
+
+    /// Chat completions: these chunks, and the mark of the end.
+    pub(crate) fn openai(chunks: &[Value]) -> Self {
+        let done = "data: [DONE]\n\n".to_owned();
+        Self::events(chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).chain([done]).collect())
+    }
+
+    /// Messages: these events.
+    pub(crate) fn anthropic(events: &[Value]) -> Self {
+        let event = |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap());
+        Self::events(events.iter().map(event).collect())
+    }
+
+    /// Generated content: these chunks.
+    pub(crate) fn gemini(chunks: &[Value]) -> Self {
+        Self::events(chunks.iter().map(|chunk| format!("data: {chunk}\r\n\r\n")).collect())
+    }
+
+    pub(crate) fn header(mut self, line: &str) -> Self {
+        self.headers.push_str(&format!("{line}\r\n"));
+        self
+    }
+
+    /// Only the first `n` pieces come, and the connection breaks off.
+    pub(crate) fn cut_after(mut self, n: usize) -> Self {
+        self.pieces.truncate(n);
+        self.end = End::Cut;
+        self
+    }
+
+    /// Only the first `n` pieces come, and then nothing.
+    pub(crate) fn silent_after(mut self, n: usize) -> Self {
+        self.pieces.truncate(n);
+        self.end = End::Silence;
+        self
+    }
+}
+
+/// One chunk of chat completions.
+pub(crate) fn chunk(delta: &Value, finish: Option<&str>) -> Value {
+    json!({ "id": "c", "object": "chat.completion.chunk", "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }] })
+}
+
+/// The answer `text` of chat completions, of which so many tokens were the prompt's.
+pub(crate) fn says_with(text: &str, prompt_tokens: u64) -> Reply {
+    let usage = json!({ "prompt_tokens": prompt_tokens, "completion_tokens": 5, "total_tokens": prompt_tokens + 5 });
+    let usage = json!({ "id": "c", "choices": [], "usage": usage });
+    Reply::openai(&[
+        chunk(&json!({ "role": "assistant", "content": text }), None),
+        chunk(&json!({}), Some("stop")),
+        usage,
+    ])
+}
+
+/// The answer `text` of chat completions.
+pub(crate) fn says(text: &str) -> Reply {
+    says_with(text, 10)
+}
+
+/// An answer of chat completions that calls `name` with `arguments`.
+pub(crate) fn calls(id: &str, name: &str, arguments: &str) -> Reply {
+    let call =
+        json!({ "index": 0, "id": id, "type": "function", "function": { "name": name, "arguments": arguments } });
+    Reply::openai(&[chunk(&json!({ "tool_calls": [call] }), None), chunk(&json!({}), Some("tool_calls"))])
+}
+
+/// A provider.
+pub(crate) struct Wire {
+    /// Where it is.
+    pub(crate) url: String,
+    replies: Arc<Mutex<VecDeque<Reply>>>,
+    models: Arc<Mutex<Value>>,
+    asked: watch::Receiver<Vec<Asked>>,
+    left: watch::Receiver<usize>,
+}
+
+impl Wire {
+    /// A provider that answers with `replies`, one after the other.
+    pub(crate) async fn start(replies: Vec<Reply>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let replies = Arc::new(Mutex::new(VecDeque::from(replies)));
+        let models = Arc::new(Mutex::new(json!({ "data": [{ "id": "alpha" }, { "id": "beta" }] })));
+        let ((asked_to, asked), (left_to, left)) = (watch::channel(Vec::new()), watch::channel(0));
+        let (answers, listed) = (Arc::clone(&replies), Arc::clone(&models));
+        tokio::spawn(async move {
+            let (asked_to, left_to) = (Arc::new(asked_to), Arc::new(left_to));
+            while let Ok((stream, _)) = listener.accept().await {
+                let (answers, listed) = (Arc::clone(&answers), Arc::clone(&listed));
+                let (asked_to, left_to) = (Arc::clone(&asked_to), Arc::clone(&left_to));
+                tokio::spawn(async move { serve(stream, &answers, &listed, &asked_to, &left_to).await });
+            }
+        });
+        Self { url, replies, models, asked, left }
+    }
+
+    /// Lists these models.
+    pub(crate) fn list(&self, models: Value) {
+        *self.models.lock().unwrap() = models;
+    }
+
+    /// Answers with this too.
+    pub(crate) fn then(&self, reply: Reply) {
+        self.replies.lock().unwrap().push_back(reply);
+    }
+
+    /// What models were asked so far.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.asked.borrow().clone()
+    }
+
+    /// The body of the last request.
+    pub(crate) fn last(&self) -> Value {
+        self.asked.borrow().last().unwrap().body.clone()
+    }
+
+    /// Waits until a model was asked so often.
+    pub(crate) async fn until_asked(&self, n: usize) {
+        let mut asked = self.asked.clone();
+        tokio::time::timeout(PATIENCE, asked.wait_for(|asked| asked.len() >= n)).await.unwrap().unwrap();
+    }
+
+    /// Waits until the other side has left an answer that is not over.
+    pub(crate) async fn until_left(&self) {
+        let mut left = self.left.clone();
+        tokio::time::timeout(PATIENCE, left.wait_for(|left| *left > 0)).await.unwrap().unwrap();
+    }
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    replies: &Mutex<VecDeque<Reply>>,
+    models: &Mutex<Value>,
+    asked: &watch::Sender<Vec<Asked>>,
+    left: &watch::Sender<usize>,
+) {
+    let Some(request) = read(&mut stream).await else { return };
+    let reply = if request.line.starts_with("GET") {
+        let listed = models.lock().unwrap().to_string();
+        Reply { status: 200, headers: json_type(), pieces: vec![listed], end: End::Whole }
+    } else {
+        let reply = replies.lock().unwrap().pop_front();
+        asked.send_modify(|asked| asked.push(request));
+        reply.unwrap_or_else(|| Reply::error(418, &json!({ "error": { "message": "the test has no answer to this" } })))
+    };
+    let Reply { status, headers, pieces, end } = reply;
+    let head = format!("HTTP/1.1 {status} Said\r\nconnection: close\r\ntransfer-encoding: chunked\r\n{headers}\r\n");
+    let _ = stream.write_all(head.as_bytes()).await;
+    for piece in pieces {
+        let _ = stream.write_all(format!("{:x}\r\n{piece}\r\n", piece.len()).as_bytes()).await;
+        let _ = stream.flush().await;
+    }
+    match end {
+        End::Whole => drop(stream.write_all(b"0\r\n\r\n").await),
+        End::Cut => {}
+        End::Silence => {
+            while !matches!(stream.read(&mut [0; 64]).await, Ok(0) | Err(_)) {}
+            left.send_modify(|left| *left += 1);
+        }
+    }
+}
+
+async fn read(stream: &mut TcpStream) -> Option<Asked> {
+    let mut bytes = Vec::new();
+    let head_len = loop {
+        if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break at + 4;
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8(bytes[..head_len].to_vec()).unwrap();
+    let (line, headers) = head.split_once("\r\n").unwrap();
+    let headers = headers.to_lowercase();
+    let length = headers.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length: usize = length.map_or(0, |length| length.parse().unwrap());
+    while bytes.len() < head_len + length {
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let body = serde_json::from_slice(&bytes[head_len..]).unwrap_or(Value::Null);
+    let line = line.trim_end_matches(" HTTP/1.1").to_owned();
+    Some(Asked { line, headers, body, at: Instant::now() })
+}
+
+fn json_type() -> String {
+    "content-type: application/json\r\n".to_owned()
+}
