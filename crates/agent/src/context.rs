@@ -69,7 +69,7 @@ impl Context {
                 Past::User(blocks) => context.prompt(parts_of(blocks)),
                 Past::Agent(blocks) => {
                     let parts = parts_of(blocks);
-                    parts.iter().filter_map(Part::text).for_each(|text| context.say(text));
+                    context.say(&parts.iter().filter_map(Part::text).collect::<String>());
                 }
                 Past::Thought(_) => {}
                 Past::ToolCall(call) => context.record(call),
@@ -189,8 +189,9 @@ impl Context {
                 }
             }
             Some(Kept::Prompt(parts)) => {
-                let last = self.items.iter_mut().rev().find(|item| matches!(item, Item::User(_)));
-                last.into_iter().for_each(|item| *item = Item::User(parts.clone()));
+                if let Some(item) = self.items.iter_mut().rev().find(|item| matches!(item, Item::User(_))) {
+                    *item = Item::User(parts);
+                }
             }
             Some(Kept::Aside) => self.end_aside(),
             Some(Kept::Refused) => {
@@ -216,15 +217,14 @@ impl Context {
     fn record(&mut self, call: &ToolCall) {
         let id = call.tool_call_id.to_string();
         let given = given_by(call);
-        match self.given(&id) {
-            Some(slot) => *slot = given,
-            None => {
-                let how = if given.as_ref().is_some_and(|given| !given.is_error) { "was made" } else { "failed" };
-                let texts: Vec<&str> = given.iter().flat_map(|given| &given.parts).filter_map(Part::text).collect();
-                self.items.push(Item::Foreign(format!("(The call {:?} {how}. {})", call.title, texts.join("\n"))));
-                self.ids.insert(id);
-            }
+        if let Some(slot) = self.given(&id) {
+            *slot = given;
+            return;
         }
+        let how = if given.as_ref().is_some_and(|given| !given.is_error) { "was made" } else { "failed" };
+        let texts: Vec<&str> = given.iter().flat_map(|given| &given.parts).filter_map(Part::text).collect();
+        self.items.push(Item::Foreign(format!("(The call {:?} {how}. {})", call.title, texts.join("\n"))));
+        self.ids.insert(id);
     }
 
     /// Where the last turn begins.

@@ -50,12 +50,11 @@ fn model_option(models: &[ModelInfo], chosen: &Chosen, default: &ModelId) -> Ses
     let mut groups: Vec<SessionConfigSelectGroup> = Vec::new();
     for model in listed {
         let value = SessionConfigSelectOption::new(model.id.to_string(), model.title);
-        match groups.iter_mut().find(|group| *group.group.0 == *model.id.provider) {
-            Some(group) => group.options.push(value),
-            None => {
-                let provider = model.id.provider;
-                groups.push(SessionConfigSelectGroup::new(provider.clone(), provider, vec![value]));
-            }
+        if let Some(group) = groups.iter_mut().find(|group| *group.group.0 == *model.id.provider) {
+            group.options.push(value);
+        } else {
+            let provider = model.id.provider;
+            groups.push(SessionConfigSelectGroup::new(provider.clone(), provider, vec![value]));
         }
     }
     SessionConfigOption::select(MODEL, "Model", current, groups)

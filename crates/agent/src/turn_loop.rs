@@ -107,7 +107,9 @@ async fn end_answer(
         wanted.call.id = context.unused_id(&wanted.call.id);
     }
     let kept = KeptAnswer { calls: calls.iter().map(|wanted| wanted.call.clone()).collect(), thoughts, used };
-    Kept::Answer(kept.clone()).keep(turn).await?;
+    if kept != KeptAnswer::default() {
+        Kept::Answer(kept.clone()).keep(turn).await?;
+    }
     context.say(&text);
     context.end_answer(&kept);
     Ok(match end {

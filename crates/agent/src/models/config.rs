@@ -1,5 +1,7 @@
 //! What the user's configuration says of those who provide models.
 
+use std::fmt;
+
 use super::keys::KeySource;
 
 /// The API that a provider has.
@@ -33,7 +35,7 @@ impl ProviderKind {
 }
 
 /// One who provides models.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ProviderConfig {
     /// The first part of its models' ids.
     pub name: String,
@@ -47,4 +49,13 @@ pub struct ProviderConfig {
     pub key_name: String,
     /// Models that it has, besides those that it lists itself.
     pub models: Vec<String>,
+}
+
+impl fmt::Debug for ProviderConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // An address may hold a password.
+        let Self { name, kind, models, .. } = self;
+        let mut shown = f.debug_struct("ProviderConfig");
+        shown.field("name", name).field("kind", kind).field("models", models).finish_non_exhaustive()
+    }
 }

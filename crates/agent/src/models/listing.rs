@@ -58,12 +58,13 @@ impl Listing {
     }
 }
 
-/// Reads the list at `url`. An error says what is wrong, without the address.
+/// Reads the list of `provider` at `url`. An error says what is wrong, without the address.
 pub(super) async fn fetch(
     client: Client,
     url: Url,
     headers: Vec<(String, String)>,
-    whose: (ProviderKind, String),
+    kind: ProviderKind,
+    provider: &str,
 ) -> Result<Vec<ModelInfo>, String> {
     let mut request = client.get(url).timeout(LIMIT);
     for (name, value) in headers {
@@ -81,7 +82,7 @@ pub(super) async fn fetch(
         }
     }
     let body: Value = serde_json::from_slice(&body).map_err(|_| "it is no JSON".to_owned())?;
-    Ok(models_in(&body, whose.0, &whose.1))
+    Ok(models_in(&body, kind, provider))
 }
 
 /// The models in a list, as `provider` has them.

@@ -32,7 +32,7 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(600);
 /// A provider over the network.
 pub(super) struct Remote {
     config: ProviderConfig,
-    key: Key,
+    key: Arc<Key>,
     listing: Listing,
     http: Http,
     /// Models that refused a temperature.
@@ -59,7 +59,7 @@ impl Http {
 
 impl Remote {
     pub(super) fn new(config: ProviderConfig, http: Http) -> Self {
-        let key = Key::new(config.key.clone());
+        let key = Arc::new(Key::new(config.key.clone()));
         Self { config, key, listing: Listing::default(), http, without_temperature: Mutex::default() }
     }
 
@@ -133,9 +133,13 @@ impl Provider for Remote {
         let mut models: Vec<ModelInfo> = self.config.models.iter().map(own).collect();
         let listed = async {
             let endpoint = Endpoint::of(&self.config)?;
-            let (url, headers) = (endpoint.models(), endpoint.headers(self.key.get().await?.as_ref()));
-            let (web, whose) = (self.http.web.clone(), (self.config.kind, self.config.name.clone()));
-            let listed = self.listing.get(|| listing::fetch(web, url, headers, whose)).await;
+            let (key, web, whose) = (Arc::clone(&self.key), self.http.web.clone(), endpoint.clone());
+            let (kind, provider) = (self.config.kind, self.config.name.clone());
+            let fetch = async move {
+                let key = key.get().await.map_err(|error| error.to_string())?;
+                listing::fetch(web, whose.models(), whose.headers(key.as_ref()), kind, &provider).await
+            };
+            let listed = self.listing.get(|| fetch).await;
             let is_wanted = |model: &&ModelInfo| !endpoint.is_vendors || known::is_for_talk(&model.id.name);
             let listed = listed.map_err(|problem| ModelError::Failed(format!("{}: {problem}", endpoint.host())))?;
             Ok::<Vec<ModelInfo>, ModelError>(listed.iter().filter(is_wanted).cloned().collect())

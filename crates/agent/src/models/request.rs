@@ -1,5 +1,7 @@
 //! Requests, as genai wants them.
 
+use std::collections::BTreeSet;
+
 use genai::chat::{
     CacheControl, ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, ReasoningEffort, Tool, ToolCall,
     ToolResponse,
@@ -8,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::thoughts::Thoughts;
 use super::{Message, ModelId, Part, ProviderKind, Request, Said, Thinking, ToolUse, known};
+use crate::tools::ToolSpec;
 
 /// The longest id of a call that every provider takes.
 const LONGEST_ID: usize = 40;
@@ -26,11 +29,32 @@ pub(super) fn chat_request(request: &Request, kind: ProviderKind) -> ChatRequest
         // The next request begins with all that is in this one.
         messages.push(last.with_options(CacheControl::Ephemeral));
     }
-    let tool = |spec: &crate::tools::ToolSpec| {
+    let asked = ChatRequest::new(messages).with_system(request.system.clone());
+    let tools = tools(request, kind);
+    if tools.is_empty() { asked } else { asked.with_tools(tools) }
+}
+
+/// What the model may call. Anthropic wants tools where there were calls, so those that were called are named.
+fn tools(request: &Request, kind: ProviderKind) -> Vec<Tool> {
+    let tool = |spec: &ToolSpec| {
         Tool::new(spec.name.clone()).with_description(spec.description.clone()).with_schema(spec.input_schema.clone())
     };
-    let asked = ChatRequest::new(messages).with_system(request.system.clone());
-    if request.tools.is_empty() { asked } else { asked.with_tools(request.tools.iter().map(tool)) }
+    if kind != ProviderKind::Anthropic || !request.tools.is_empty() {
+        return request.tools.iter().map(tool).collect();
+    }
+    let said = request.messages.iter().filter_map(|message| match message {
+        Message::Assistant(said) => Some(said),
+        Message::User(_) | Message::ToolResult { .. } => None,
+    });
+    let names: BTreeSet<&str> = said
+        .flatten()
+        .filter_map(|said| match said {
+            Said::Call(call) => Some(call.name.as_str()),
+            Said::Text(_) | Said::Kept(_) => None,
+        })
+        .collect();
+    let gone = |name| Tool::new(name).with_description("Can't be called now.").with_schema(json!({ "type": "object" }));
+    names.into_iter().map(gone).collect()
 }
 
 /// How the model is asked; `temperature` is left out for one that takes none.

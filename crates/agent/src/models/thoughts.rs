@@ -2,7 +2,7 @@
 //!
 //! They are of use to the model that made them, and are sent to no other.
 
-use genai::chat::{ContentPart, StreamEnd, ToolCall};
+use genai::chat::{ContentPart, MessageContent, StreamEnd, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ impl Thoughts {
     /// What there is to keep of an answer of `model`, whose calls are `calls`.
     pub(super) fn of(end: &StreamEnd, calls: &[ToolCall], model: &ModelId) -> Option<Self> {
         let mut blocks = Vec::new();
-        for part in end.captured_content.iter().flat_map(|content| content.parts()) {
+        for part in end.captured_content.iter().flat_map(MessageContent::parts) {
             match (part, blocks.last_mut()) {
                 (ContentPart::ThoughtSignature(signature), _) => {
                     blocks.push(Block::Signed { signature: signature.clone(), text: None });
@@ -50,10 +50,11 @@ impl Thoughts {
                 _ => {}
             }
         }
+        // Only where calls wait for their results are thoughts without a signature wanted back.
+        let plain = end.captured_reasoning_content.clone().filter(|_| blocks.is_empty() && !calls.is_empty());
         let signatures = calls.iter().map(|call| call.thought_signatures.clone().unwrap_or_default());
         let calls: Vec<Vec<String>> = signatures.collect();
         let calls = if calls.iter().all(Vec::is_empty) { Vec::new() } else { calls };
-        let plain = end.captured_reasoning_content.clone().filter(|_| blocks.is_empty());
         let is_empty = blocks.is_empty() && calls.is_empty() && plain.is_none();
         (!is_empty).then(|| Self { model: model.to_string(), blocks, calls, plain })
     }

@@ -1,6 +1,6 @@
 //! The built-in agent behind a session layer, as a client sees it: its tools, and models on the wire.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at what it did not expect")]
+#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod project;
 mod test_anthropic;

@@ -72,7 +72,7 @@ impl Reply {
     }
 
     pub(crate) fn header(mut self, line: &str) -> Self {
-        self.headers.push_str(&format!("{line}\r\n"));
+        self.headers.extend([line, "\r\n"]);
         self
     }
 
@@ -123,7 +123,6 @@ pub(crate) fn calls(id: &str, name: &str, arguments: &str) -> Reply {
 pub(crate) struct Wire {
     /// Where it is.
     pub(crate) url: String,
-    replies: Arc<Mutex<VecDeque<Reply>>>,
     models: Arc<Mutex<Value>>,
     asked: watch::Receiver<Vec<Asked>>,
     left: watch::Receiver<usize>,
@@ -134,10 +133,10 @@ impl Wire {
     pub(crate) async fn start(replies: Vec<Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let replies = Arc::new(Mutex::new(VecDeque::from(replies)));
+        let answers = Arc::new(Mutex::new(VecDeque::from(replies)));
         let models = Arc::new(Mutex::new(json!({ "data": [{ "id": "alpha" }, { "id": "beta" }] })));
         let ((asked_to, asked), (left_to, left)) = (watch::channel(Vec::new()), watch::channel(0));
-        let (answers, listed) = (Arc::clone(&replies), Arc::clone(&models));
+        let listed = Arc::clone(&models);
         tokio::spawn(async move {
             let (asked_to, left_to) = (Arc::new(asked_to), Arc::new(left_to));
             while let Ok((stream, _)) = listener.accept().await {
@@ -146,17 +145,12 @@ impl Wire {
                 tokio::spawn(async move { serve(stream, &answers, &listed, &asked_to, &left_to).await });
             }
         });
-        Self { url, replies, models, asked, left }
+        Self { url, models, asked, left }
     }
 
     /// Lists these models.
     pub(crate) fn list(&self, models: Value) {
         *self.models.lock().unwrap() = models;
-    }
-
-    /// Answers with this too.
-    pub(crate) fn then(&self, reply: Reply) {
-        self.replies.lock().unwrap().push_back(reply);
     }
 
     /// What models were asked so far.
@@ -167,12 +161,6 @@ impl Wire {
     /// The body of the last request.
     pub(crate) fn last(&self) -> Value {
         self.asked.borrow().last().unwrap().body.clone()
-    }
-
-    /// Waits until a model was asked so often.
-    pub(crate) async fn until_asked(&self, n: usize) {
-        let mut asked = self.asked.clone();
-        tokio::time::timeout(PATIENCE, asked.wait_for(|asked| asked.len() >= n)).await.unwrap().unwrap();
     }
 
     /// Waits until the other side has left an answer that is not over.

@@ -99,7 +99,7 @@ fn read_provider(
     if let Some(item) = table.get(BASE_URL) {
         let (key, url) = (format!("{key}.{BASE_URL}"), text(file, item, &format!("{key}.{BASE_URL}"), WHICH_URL)?);
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err(file.source(item).bad(&key, "no address", WHICH_URL));
+            return Err(file.source(item).bad(&key, "without http:// or https://", WHICH_URL));
         }
         provider.base_url = Some(url);
     }
@@ -124,7 +124,8 @@ fn read_key(file: &ConfigFile, key: &str, item: &Item, env: Env<'_>) -> Result<(
                 let source = found.map_or(KeySource::None, |key| KeySource::Given(Secret::new(&key)));
                 Ok((source, name.to_owned()))
             }
-            None => Err(file.source(item).bad(key, "no variable", WHICH_KEY)),
+            // It may be the key itself.
+            None => Err(bad(file, item, key, WHICH_KEY)),
         },
         Raw::List(_) => Ok((KeySource::Command(read_command(file, key, item, WHICH_KEY)?), key.to_owned())),
         Raw::Integer(_) | Raw::Bool(_) | Raw::Table(_) | Raw::Other(_) => Err(bad(file, item, key, WHICH_KEY)),
@@ -144,4 +145,58 @@ fn empty(name: &str, kind: ProviderKind) -> ProviderConfig {
 
 fn variable(env: Env<'_>, name: &str) -> Option<String> {
     env(name).and_then(|value| value.into_string().ok()).filter(|value| !value.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The providers that `named` and `env` make: name, address, key, and what to set.
+    fn check(named: Vec<ProviderConfig>, env: &[(&str, &str)], expected: &[(&str, Option<&str>, KeySource, &str)]) {
+        let lookup = |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
+        let named = named.into_iter().map(|provider| (provider.name.clone(), provider)).collect();
+        let all = all(named, &lookup);
+        let found: Vec<_> = all
+            .iter()
+            .map(|one| (one.name.as_str(), one.base_url.as_deref(), one.key.clone(), one.key_name.as_str()))
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    fn key(text: &str) -> KeySource {
+        KeySource::Given(Secret::new(text))
+    }
+
+    #[test]
+    fn the_environment_has_keys_and_addresses_that_files_do_not() {
+        let env = [("OPENAI_API_KEY", "k "), ("OPENAI_BASE_URL", "http://h/v1"), ("ANTHROPIC_API_KEY", " ")];
+        let (anthropic, gemini) = (
+            ("anthropic", None, KeySource::None, "ANTHROPIC_API_KEY"),
+            ("gemini", None, KeySource::None, "GEMINI_API_KEY"),
+        );
+        let openai = ("openai", Some("http://h/v1"), key("k"), "OPENAI_API_KEY");
+        check(Vec::new(), &env, &[openai, anthropic.clone(), gemini.clone()]);
+
+        let file = ProviderConfig {
+            base_url: Some("http://file/v1".to_owned()),
+            key: key("of the file"),
+            key_name: "WORK".to_owned(),
+            ..empty("openai", ProviderKind::OpenAi)
+        };
+        let local = empty("local", ProviderKind::OpenAi);
+        let openai = ("openai", Some("http://file/v1"), key("of the file"), "WORK");
+        let expected = [openai, anthropic, gemini, ("local", None, KeySource::None, "providers.local.key")];
+        check(vec![local, file], &env, &expected);
+    }
+
+    #[test]
+    fn a_name_that_stands_for_another_kind_gets_no_key_of_the_environment() {
+        let odd = empty("openai", ProviderKind::Anthropic);
+        let expected = [
+            ("openai", None, KeySource::None, "providers.openai.key"),
+            ("anthropic", None, KeySource::None, "ANTHROPIC_API_KEY"),
+            ("gemini", None, KeySource::None, "GEMINI_API_KEY"),
+        ];
+        check(vec![odd], &[("OPENAI_API_KEY", "k")], &expected);
+    }
 }

@@ -79,16 +79,17 @@ fn json_tells_each_source() {
         USER_FILE,
         "restore = 'fresh'\n\n[agents.robot]\ncommand = ['robot', '--acp']\nenv = { TOKEN = 'hush' }\n\n\
          [mcp_servers.files]\ncommand = ['files', '--all']\nenv = { KEY = 'hush' }\n\n\
-         [mcp_servers.web]\nurl = 'https://me:hush@web.example/mcp?key=hush'\nheaders = { Token = 'hush' }\n",
+         [mcp_servers.web]\nurl = 'https://me:hush@web.example/mcp?key=hush'\nheaders = { Token = 'hush' }\n\n\
+         [providers.local]\nkind = 'openai'\nbase_url = 'http://me:hush@local/v1'\nmodels = ['one']\n",
     );
     world.write(".rejoin.toml", "while_busy = 'reject'\n");
-    let env = [("REJOIN_LEASE", "1min"), ("REJOIN_TRACE", "")];
+    let env = [("REJOIN_LEASE", "1min"), ("REJOIN_TRACE", ""), ("OPENAI_API_KEY", "hush")];
 
     let done = world.run_in("", &env, &["--store", "typed.db", "config", "show", "--json"]);
 
     // One line for each setting and agent, those that are not set by anything apart.
     let shown: Value = serde_json::from_str(&done.to_string().replace("--- exit 0", "")).unwrap();
-    let rows = [&shown["settings"], &shown["agents"], &shown["mcpServers"]]
+    let rows = [&shown["settings"], &shown["agents"], &shown["mcpServers"], &shown["providers"]]
         .map(|rows| rows.as_array().unwrap().clone())
         .concat();
     let rows = rows.into_iter().filter(|row| row["source"]["kind"] != "default" || row["value"].is_null());
@@ -104,6 +105,7 @@ fn json_tells_each_source() {
     {"name":"robot","command":["robot","--acp"],"env":["TOKEN"],"shared":true,"source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":3}}
     {"name":"files","transport":"stdio files","source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":7}}
     {"name":"web","transport":"http https://web.example/mcp","source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":11}}
+    {"name":"local","kind":"openai","models":["one"],"source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":15}}
     "#);
 }
 
@@ -180,6 +182,11 @@ fn a_value_that_can_not_be_is_named_with_what_to_write() {
         "model = 'gpt'",
         "[mcp_servers.files]\nenv = {}",
         "[mcp_servers.web]\nurl = 'http://web.example'\ntype = 'ftp'",
+        "[providers.local]\nbase_url = 'http://local/v1'",
+        "[providers.local]\nkind = 'ftp'",
+        "[providers.openai]\nkey = 'sk-hush'",
+        "[providers.openai]\nbase_url = 'local/v1'",
+        "[providers.'a/b']\nkind = 'openai'",
     ];
     insta::assert_snapshot!(texts.map(shown).join("\n"), @r#"
     error: `lease` in [WORLD]/home/.config/rejoin/config.toml, line 2, can't be "soon"
@@ -224,6 +231,16 @@ fn a_value_that_can_not_be_is_named_with_what_to_write() {
     hint: write a table like [mcp_servers.NAME] with `command = ["PROGRAM", "ARGUMENT"]`, or `url = "https://…"`
     error: `mcp_servers.web.type` in [WORLD]/home/.config/rejoin/config.toml, line 3, can't be "ftp"
     hint: write "http" or "sse"
+    error: `providers.local` in [WORLD]/home/.config/rejoin/config.toml, line 1, can't be without a kind
+    hint: write "openai", "anthropic" or "gemini"
+    error: `providers.local.kind` in [WORLD]/home/.config/rejoin/config.toml, line 2, can't be "ftp"
+    hint: write "openai", "anthropic" or "gemini"
+    error: `providers.openai.key` in [WORLD]/home/.config/rejoin/config.toml, line 2, can't be a text
+    hint: write "env:NAME" for an environment variable, or a command that says it, ["PROGRAM", "ARGUMENT"]; a key itself does not belong into a file
+    error: `providers.openai.base_url` in [WORLD]/home/.config/rejoin/config.toml, line 2, can't be without http:// or https://
+    hint: write an address like "https://host/v1"
+    error: `providers.a/b` in [WORLD]/home/.config/rejoin/config.toml, line 1, can't be a name that no provider can have
+    hint: write a table like [providers.NAME] with `kind = "openai"` and `base_url = "https://host/v1"`
     "#);
     insta::assert_snapshot!(world.run_in("", &[("REJOIN_CONFIG", "/dev/null"), ("REJOIN_LEASE", "soon")], &["list"]), @r#"
     --- stderr
