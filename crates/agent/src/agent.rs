@@ -94,9 +94,9 @@ impl Agent for BuiltInAgent {
                 Ok(StopReason::EndTurn)
             }
             commands::Done::Compact => {
-                self.compact(&turn).await?;
+                let done = self.compact(&turn).await;
                 Kept::Aside.keep(&turn).await?;
-                Ok(StopReason::EndTurn)
+                done.map(|()| StopReason::EndTurn)
             }
             commands::Done::Prompt(parts) => turn_loop::run(self, &turn, parts).await,
         }

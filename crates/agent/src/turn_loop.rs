@@ -1,5 +1,7 @@
 //! A turn with a model: asked, heard, its calls made, and asked again until it has nothing more to call.
 
+use std::sync::Arc;
+
 use rejoin::schema::{SessionUpdate, StopReason, UsageUpdate};
 use rejoin::{AgentError, Past, Turn};
 use serde_json::json;
@@ -37,6 +39,8 @@ pub(crate) async fn run(
         Kept::Prompt(parts.clone()).keep(turn).await?;
     }
     context.prompt(parts);
+    // An answer with thoughts can't be gone on with without them, nor the other way round.
+    let thinking = Thinking::of(&turn.chosen());
     let mut was_too_long = false;
     for _ in 0..MOST_REQUESTS {
         if compaction::is_due(context.tokens(), window) && context.has_more_than_a_prompt() {
@@ -57,7 +61,7 @@ pub(crate) async fn run(
             messages: context.messages(),
             tools: tools.iter().map(|tool| tool.spec()).collect(),
             temperature: Temperature::of(&chosen),
-            thinking: Thinking::of(&chosen),
+            thinking,
         };
         let answer = match ask(turn, provider, &request, &Shown::AsAnswer).await {
             Err(ModelError::TooLong(_)) if !was_too_long && context.has_more_than_a_prompt() => {
@@ -123,7 +127,7 @@ async fn end_answer(
 async fn make_calls(
     turn: &Turn<OpenSession>,
     context: &mut Context,
-    tools: &[std::sync::Arc<dyn Tool>],
+    tools: &[Arc<dyn Tool>],
     wanted: Vec<Wanted>,
 ) -> Result<(), AgentError> {
     for Wanted { call, problem } in wanted {

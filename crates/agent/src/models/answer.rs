@@ -103,6 +103,9 @@ impl Answer {
             call.call_id.is_empty() || !calls.iter().skip(index + 1).any(|later| later.call_id == call.call_id)
         };
         let calls: Vec<ToolCall> = calls.iter().enumerate().filter(is_last).map(|(_, call)| call.clone()).collect();
+        if calls.is_empty() && matches!(&end.captured_stop_reason, Some(StopReason::ToolCall(_))) {
+            return Err(self.failures.unreadable_call());
+        }
         if let Some(thoughts) = Thoughts::of(end, &calls, &self.model) {
             let kept = serde_json::to_value(thoughts).map_err(|error| ModelError::Failed(error.to_string()))?;
             self.waiting.push_back(Event::Kept(kept));

@@ -48,6 +48,11 @@ impl Failures {
         ModelError::Lost(format!("{} ({}) broke off before its answer was complete", self.provider, self.host))
     }
 
+    /// The model wants to call something, but nobody can tell what.
+    pub(super) fn unreadable_call(&self) -> ModelError {
+        ModelError::Failed(format!("{} ({}) wants a call, and sent none that can be read", self.provider, self.host))
+    }
+
     /// Why `error` happened.
     pub(super) fn read(&self, error: &Error) -> ModelError {
         if let Error::WebStream { error, .. } = error {
@@ -90,7 +95,8 @@ impl Failures {
         let text = format!("{provider} ({host}) answered with HTTP status {status}{said}");
         match status.as_u16() {
             401 | 403 => {
-                ModelError::Auth(format!("{provider} ({host}) refuses the key, HTTP {status}; set {key_name}{said}"))
+                let what = if self.key.is_some() { "refuses the key" } else { "wants a key" };
+                ModelError::Auth(format!("{provider} ({host}) {what}, with HTTP status {status}{said}; set {key_name}"))
             }
             408 | 409 | 425 | 429 | 500..=599 => ModelError::Busy { text, retry_after: retry_after(headers) },
             400 | 413 | 422 if is_too_long(&said) || status == StatusCode::PAYLOAD_TOO_LARGE => {
@@ -177,7 +183,7 @@ mod tests {
         check(
             401,
             r#"{"error":{"message":"the key hush is wrong"}}"#,
-            "auth: openai (h:1) refuses the key, HTTP 401 Unauthorized; set OPENAI_API_KEY: the key … is wrong",
+            "auth: openai (h:1) refuses the key, with HTTP status 401 Unauthorized: the key … is wrong; set OPENAI_API_KEY",
         );
         check(500, "<html>", "busy: openai (h:1) answered with HTTP status 500 Internal Server Error");
         check(529, "{}", "busy: openai (h:1) answered with HTTP status 529 <unknown status code>");

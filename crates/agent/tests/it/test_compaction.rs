@@ -67,6 +67,18 @@ async fn a_user_can_ask_for_it() {
 }
 
 #[tokio::test]
+async fn a_summary_that_fails_is_told_to_who_asked_for_it_and_to_no_model() {
+    let failure = Reply::error(404, &json!({ "error": { "message": "made up" } }));
+    let world = openai(vec![says("one"), failure, says("two")]).await;
+    let (client, session) = world.session().await;
+    client.turn(&session, "first").await;
+    let error = client.prompt(&session, "/compact").await.error().await;
+    assert!(error.message().contains("made up"), "{}", error.message());
+    client.turn(&session, "second").await;
+    assert_eq!(roles(&world.wire.last()), ["user", "assistant", "user"]);
+}
+
+#[tokio::test]
 async fn a_long_turn_is_summarised_while_it_runs() {
     let usage = json!({ "id": "c", "choices": [], "usage": { "prompt_tokens": NEARLY_ALL, "completion_tokens": 9 } });
     let call = json!({ "index": 0, "id": "one", "type": "function", "function": { "name": "x", "arguments": "{}" } });

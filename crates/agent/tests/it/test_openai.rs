@@ -117,6 +117,16 @@ async fn broken_arguments_are_told_to_the_model() {
 }
 
 #[tokio::test]
+async fn a_call_that_can_not_be_read_is_an_error() {
+    let unnumbered = json!({ "id": "one", "type": "function", "function": { "name": "read", "arguments": "{}" } });
+    let reply = Reply::openai(&[chunk(&json!({ "tool_calls": [unnumbered] }), Some("tool_calls"))]);
+    let world = openai(vec![reply]).await;
+    let (client, session) = world.session().await;
+    let error = client.prompt(&session, "read").await.error().await;
+    assert!(error.message().contains("wants a call"), "{}", error.message());
+}
+
+#[tokio::test]
 async fn calls_with_the_same_id_are_told_apart() {
     let replies = vec![calls("call_0", "x", "{}"), calls("call_0", "x", "{}"), says("done")];
     let world = openai(replies).await;
