@@ -26,13 +26,13 @@ impl Example {
         let mut child = command.current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         let mut example = Self { child, stdin, stdout, updates: Vec::new() };
-        example.call("initialize", json!({ "protocolVersion": 1 }));
+        example.call("initialize", &json!({ "protocolVersion": 1 }));
         example
     }
 
     /// Asks, allows everything meanwhile, and gives the result.
-    fn call(&mut self, method: &str, params: Value) -> Value {
-        self.send(json!({ "jsonrpc": "2.0", "id": "ours", "method": method, "params": params }));
+    fn call(&mut self, method: &str, params: &Value) -> Value {
+        self.send(&json!({ "jsonrpc": "2.0", "id": "ours", "method": method, "params": params }));
         loop {
             let mut line = String::new();
             assert!(self.stdout.read_line(&mut line).unwrap() > 0, "the example has ended");
@@ -41,7 +41,7 @@ impl Example {
                 Some("session/update") => self.updates.push(message["params"]["update"].take()),
                 Some("session/request_permission") => {
                     let result = json!({ "outcome": { "outcome": "selected", "optionId": "yes" } });
-                    self.send(json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }));
+                    self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }));
                 }
                 Some(other) => panic!("asked for {other}"),
                 None => {
@@ -52,13 +52,13 @@ impl Example {
         }
     }
 
-    fn send(&mut self, message: Value) {
+    fn send(&mut self, message: &Value) {
         writeln!(self.stdin, "{message}").unwrap();
     }
 
     fn prompt(&mut self, session: &str, text: &str) {
         let prompt = json!([{ "type": "text", "text": text }]);
-        let answer = self.call("session/prompt", json!({ "sessionId": session, "prompt": prompt }));
+        let answer = self.call("session/prompt", &json!({ "sessionId": session, "prompt": prompt }));
         assert_eq!(answer["stopReason"], "end_turn");
     }
 
@@ -78,14 +78,14 @@ impl Example {
 fn talk(name: &str, folder: &TempDir, prompts: &[&str], last: &str) -> (Vec<String>, Vec<String>) {
     let cwd = folder.path().to_str().unwrap();
     let mut example = Example::start(name, folder.path());
-    let made = example.call("session/new", json!({ "cwd": cwd, "mcpServers": [] }));
+    let made = example.call("session/new", &json!({ "cwd": cwd, "mcpServers": [] }));
     let session = made["sessionId"].as_str().unwrap().to_owned();
     for prompt in prompts {
         example.prompt(&session, prompt);
     }
     example.crash();
     let mut example = Example::start(name, folder.path());
-    example.call("session/load", json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] }));
+    example.call("session/load", &json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] }));
     let replayed = example.said().into_iter().map(str::to_owned).collect();
     example.updates.clear();
     example.prompt(&session, last);
