@@ -6,6 +6,7 @@
 use rejoin_transcript::{Json, Session, Settings, UpdateKind};
 use rejoin_wire::RawValue;
 
+use super::refusal;
 use super::requests::choice_request;
 use super::restore::{Opened, Opener, Remark, Rung};
 use super::routes::AgentEvent;
@@ -39,7 +40,7 @@ impl Opener {
                 break [lost, choices].concat();
             };
             if let Err(error) = self.choose(opened, &choice, &settings).await {
-                refusals.push((choice.clone(), error.to_string()));
+                refusals.push((choice.clone(), refusal::reason(&error, &self.opening)));
             }
             tried.push(choice);
         };
