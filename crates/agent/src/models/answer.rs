@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use genai::chat::{ChatStream, ChatStreamEvent, StopReason, StreamEnd, ToolCall};
+use genai::chat::{ChatStream, ChatStreamEvent, MessageContent, StopReason, StreamEnd, ToolCall};
 use serde_json::{Map, Value};
 
 use super::failure::Failures;
+use super::frames::Frames;
 use super::thoughts::Thoughts;
 use super::{End, Event, ModelError, ModelId, ToolUse, Usage};
 
@@ -21,15 +21,17 @@ pub(super) struct Answer {
     stream: ChatStream,
     model: ModelId,
     failures: Failures,
-    /// Whether the provider said that it does not answer this; genai takes that for an error.
-    is_blocked: Arc<AtomicBool>,
+    /// What genai does not tell.
+    frames: Arc<Frames>,
+    /// The calls so far. Each piece holds all before it.
+    calls: Vec<ToolCall>,
     waiting: VecDeque<Event>,
     is_over: bool,
 }
 
 impl Answer {
-    pub(super) fn new(stream: ChatStream, model: ModelId, failures: Failures, is_blocked: Arc<AtomicBool>) -> Self {
-        Self { stream, model, failures, is_blocked, waiting: VecDeque::new(), is_over: false }
+    pub(super) fn new(stream: ChatStream, model: ModelId, failures: Failures, frames: Arc<Frames>) -> Self {
+        Self { stream, model, failures, frames, calls: Vec::new(), waiting: VecDeque::new(), is_over: false }
     }
 
     /// The answer's events, the first of which is `first`. Dropping them ends the request.
@@ -55,14 +57,25 @@ impl Answer {
             }
             match self.stream.next().await {
                 Some(Ok(event)) => self.take(event)?,
-                Some(Err(_)) if self.is_blocked.load(Ordering::Relaxed) => {
+                Some(Err(_)) if self.frames.is_blocked() => {
                     self.is_over = true;
                     self.waiting.push_back(Event::End(End::Refused));
                 }
                 Some(Err(error)) => return Err(self.failures.read(&error)),
-                None => return Err(self.failures.cut()),
+                None => self.end_without_mark()?,
             }
         }
+    }
+
+    /// The stream is over without the mark of an end. Some servers send none, but say why the answer ended.
+    fn end_without_mark(&mut self) -> Result<(), ModelError> {
+        let Some(reason) = self.frames.take_reason() else { return Err(self.failures.cut()) };
+        let calls = std::mem::take(&mut self.calls);
+        self.end(&StreamEnd {
+            captured_stop_reason: Some(StopReason::from(reason)),
+            captured_content: (!calls.is_empty()).then(|| MessageContent::from_tool_calls(calls)),
+            ..StreamEnd::default()
+        })
     }
 
     fn take(&mut self, event: ChatStreamEvent) -> Result<(), ModelError> {
@@ -74,11 +87,17 @@ impl Answer {
                 self.waiting.push_back(Event::Thought(chunk.content));
             }
             ChatStreamEvent::End(end) => self.end(&end)?,
-            // Calls and signatures are whole in the end. A call's pieces hold all before them, so they are not looked at.
+            ChatStreamEvent::ToolCallChunk(piece) => {
+                let known = self.calls.iter_mut().find(|call| call.call_id == piece.tool_call.call_id);
+                match known {
+                    Some(call) => *call = piece.tool_call,
+                    None => self.calls.push(piece.tool_call),
+                }
+            }
+            // Signatures are whole in the end.
             ChatStreamEvent::Chunk(_)
             | ChatStreamEvent::ReasoningChunk(_)
             | ChatStreamEvent::ThoughtSignatureChunk(_)
-            | ChatStreamEvent::ToolCallChunk(_)
             | ChatStreamEvent::Start
             | ChatStreamEvent::Heartbeat => {}
         }
@@ -86,7 +105,7 @@ impl Answer {
     }
 
     fn end(&mut self, end: &StreamEnd) -> Result<(), ModelError> {
-        let is_blocked = self.is_blocked.load(Ordering::Relaxed);
+        let is_blocked = self.frames.is_blocked();
         let how = match &end.captured_stop_reason {
             Some(StopReason::MaxTokens(_)) => End::MaxTokens,
             Some(StopReason::ContentFilter(_)) => End::Refused,

@@ -6,6 +6,7 @@ mod config;
 mod endpoint;
 mod error;
 mod failure;
+mod frames;
 mod keys;
 mod known;
 mod listing;

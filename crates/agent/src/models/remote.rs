@@ -4,14 +4,12 @@
 //! says where the provider is, and no key follows a redirect.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use genai::adapter::AdapterKind;
-use genai::chat::ChatOptions;
 use genai::resolver::{AuthData, Endpoint as GenaiEndpoint};
 use genai::{Client, Headers, ModelIden, ServiceTarget};
 use reqwest::redirect::Policy;
@@ -19,6 +17,7 @@ use reqwest::redirect::Policy;
 use super::answer::Answer;
 use super::endpoint::Endpoint;
 use super::failure::Failures;
+use super::frames::Frames;
 use super::keys::{Key, Secret};
 use super::listing::{self, Listing};
 use super::{Event, ModelError, ModelId, ModelInfo, Provider, ProviderConfig, ProviderKind, Request, known, request};
@@ -91,11 +90,9 @@ impl Remote {
         failures: &Failures,
     ) -> Result<(Event, Answer), ModelError> {
         let kind = self.config.kind;
-        let is_blocked = Arc::new(AtomicBool::new(false));
         let options = request::chat_options(asked, kind, self.has_temperature(&asked.model.name));
-        let options = watch_for_blocks(options, kind, &is_blocked)
-            .with_stream_header_timeout(SILENCE_LIMIT)
-            .with_stream_read_timeout(SILENCE_LIMIT);
+        let options = options.with_stream_header_timeout(SILENCE_LIMIT).with_stream_read_timeout(SILENCE_LIMIT);
+        let (frames, options) = Frames::watch(kind, options);
         let headers = Headers::from(endpoint.headers(failures.key.as_ref()));
         let auth = AuthData::RequestOverride { url: endpoint.answers(&asked.model.name), headers };
         let model = ModelIden::new(adapter_of(kind), format!("{}::{}", kind.name(), asked.model.name));
@@ -104,7 +101,7 @@ impl Remote {
         let chat = request::chat_request(asked, kind);
         let response = self.http.genai.exec_chat_stream(target, chat, Some(&options)).await;
         let stream = response.map_err(|error| failures.read(&error))?.stream;
-        let mut answer = Answer::new(stream, asked.model.clone(), failures.clone(), is_blocked);
+        let mut answer = Answer::new(stream, asked.model.clone(), failures.clone(), frames);
         match answer.next().await? {
             Some(first) => Ok((first, answer)),
             None => Err(failures.cut()),
@@ -184,19 +181,4 @@ fn adapter_of(kind: ProviderKind) -> AdapterKind {
         ProviderKind::Anthropic => AdapterKind::Anthropic,
         ProviderKind::Gemini => AdapterKind::Gemini,
     }
-}
-
-/// Notes in `is_blocked` if Gemini says that it does not answer this.
-fn watch_for_blocks(options: ChatOptions, kind: ProviderKind, is_blocked: &Arc<AtomicBool>) -> ChatOptions {
-    if kind != ProviderKind::Gemini {
-        return options;
-    }
-    let is_blocked = Arc::clone(is_blocked);
-    options.with_raw_frame_fn(move |_, frame| {
-        if frame.data.contains("blockReason")
-            && frame.json().is_some_and(|json| !json["promptFeedback"]["blockReason"].is_null())
-        {
-            is_blocked.store(true, Ordering::Relaxed);
-        }
-    })
 }

@@ -117,6 +117,16 @@ async fn broken_arguments_are_told_to_the_model() {
 }
 
 #[tokio::test]
+async fn a_server_that_marks_no_end_is_understood() {
+    let call = calls("one", "no_such_tool", "{\"a\": 1}").first(2);
+    let world = openai(vec![call, says("fine").first(2)]).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "hi").await, "end_turn");
+    assert_eq!(of_kind(&client, &session, "tool_call")[0]["rawInput"], json!({ "a": 1 }));
+    assert_eq!(said(&client, &session), "fine");
+}
+
+#[tokio::test]
 async fn a_call_that_can_not_be_read_is_an_error() {
     let unnumbered = json!({ "id": "one", "type": "function", "function": { "name": "read", "arguments": "{}" } });
     let reply = Reply::openai(&[chunk(&json!({ "tool_calls": [unnumbered] }), Some("tool_calls"))]);

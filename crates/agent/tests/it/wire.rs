@@ -83,6 +83,12 @@ impl Reply {
         self
     }
 
+    /// Only the first `n` pieces come, and that is all.
+    pub(crate) fn first(mut self, n: usize) -> Self {
+        self.pieces.truncate(n);
+        self
+    }
+
     /// Only the first `n` pieces come, and then nothing.
     pub(crate) fn silent_after(mut self, n: usize) -> Self {
         self.pieces.truncate(n);
