@@ -221,3 +221,72 @@ impl CallIds {
         known.unwrap_or_else(|| self.made(id, kind))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::Temperature;
+
+    fn call(id: &str) -> Said {
+        Said::Call(ToolUse { id: id.to_owned(), name: "look".to_owned(), arguments: serde_json::Map::new() })
+    }
+
+    fn result(call: &str, parts: &[Part]) -> Message {
+        Message::ToolResult { call: call.to_owned(), name: "look".to_owned(), parts: parts.to_vec(), is_error: false }
+    }
+
+    fn asked(messages: Vec<Message>) -> Request {
+        Request {
+            model: ModelId { provider: "p".to_owned(), name: "m".to_owned() },
+            system: "Be kind.".to_owned(),
+            messages,
+            tools: Vec::new(),
+            temperature: Temperature::Medium,
+            thinking: Thinking::Default,
+        }
+    }
+
+    /// Each message's role, and how many parts it has.
+    fn shape(request: &ChatRequest) -> Vec<(String, usize)> {
+        request
+            .messages
+            .iter()
+            .map(|message| (message.role.to_string().to_lowercase(), message.content.len()))
+            .collect()
+    }
+
+    #[test]
+    fn results_of_one_answer_are_together_and_images_where_the_provider_takes_them() {
+        let image = Part::Image { mime_type: "image/png".to_owned(), data: "AAAA".to_owned() };
+        let text = Part::Text("text".to_owned());
+        let messages = vec![
+            Message::User(vec![text.clone()]),
+            Message::Assistant(vec![call("1"), call("2")]),
+            result("1", &[text.clone(), image]),
+            result("2", &[text]),
+        ];
+        let asked = asked(messages);
+        let roles = |kind| shape(&chat_request(&asked, kind));
+        let of = |role: &str, n: usize| (role.to_owned(), n);
+        let together = [of("user", 1), of("assistant", 2), of("tool", 2)];
+        assert_eq!(roles(ProviderKind::Anthropic), together);
+        let followed = [together.to_vec(), vec![of("user", 2)]].concat();
+        assert_eq!((roles(ProviderKind::OpenAi), roles(ProviderKind::Gemini)), (followed.clone(), followed));
+    }
+
+    #[test]
+    fn ids_of_other_providers_calls_are_made_to_fit() {
+        let mut ids = CallIds::default();
+        let made = ["toolu_1", "call#look#0", ""].map(|id| ids.made(id, ProviderKind::Anthropic));
+        assert_eq!(made, ["toolu_1", "call_1", "call_2"]);
+        assert_eq!(ids.of("call#look#0", ProviderKind::Anthropic), "call_1");
+        assert_eq!(CallIds::default().made("call#look#0", ProviderKind::Gemini), "call#look#0");
+    }
+
+    #[test]
+    fn anthropic_is_told_of_tools_that_were_called() {
+        let asked = asked(vec![Message::Assistant(vec![call("1")]), result("1", &[])]);
+        let n_tools = |kind| chat_request(&asked, kind).tools.map_or(0, |tools| tools.len());
+        assert_eq!((n_tools(ProviderKind::Anthropic), n_tools(ProviderKind::OpenAi)), (1, 0));
+    }
+}
