@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tempfile::TempDir;
 
@@ -127,6 +128,37 @@ fn what_is_swapped_after_the_check_is_not_followed() {
     assert!(in_folder.create_file().is_err() && in_folder.open_file().is_err());
     assert!(disk.place("src").is_err());
     assert_eq!(disk.outside(), before);
+}
+
+#[test]
+fn nobody_who_swaps_links_at_any_moment_gets_something_outside_opened() {
+    let disk = disk();
+    let at = |name: &str| disk.base.join("project").join(name);
+    fs::write(at("src/secret.txt"), "in").unwrap();
+    let before = disk.outside();
+    let (is_over, mut n_leaked) = (AtomicBool::new(false), 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                // `src` is the folder, nothing, and a link to the outside, in turn.
+                fs::rename(at("src"), at("kept")).unwrap();
+                symlink("../outside", at("src")).unwrap();
+                fs::remove_file(at("src")).unwrap();
+                fs::rename(at("kept"), at("src")).unwrap();
+            }
+        });
+        for _ in 0..3000 {
+            n_leaked += usize::from(disk.read("src/secret.txt").is_ok_and(|text| text == "secret"));
+            // As a write would, but for the folder, which it would make anew.
+            if let Ok(folder) =
+                disk.place("src/secret.txt").and_then(|place| place.walk(Path::new("src"), Missing::Fails))
+            {
+                let _ = openat(folder, "planted.txt", FILE | OFlags::WRONLY | OFlags::CREATE, Mode::RWXU);
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!((n_leaked, disk.outside()), (0, before));
 }
 
 #[test]
