@@ -75,10 +75,16 @@ pub(crate) async fn make(
     call.planned.clone_from(&content);
     let shown = call.shown(wanted, title).kind(tool.kind()).locations(locations).content(content);
     call.begin(&shown).await?;
-    if Mode::of(&turn.chosen()).policy(tool.effect()) == Policy::Asked
-        && !permission::ask(turn, &shown, wanted, &always).await?
-    {
-        return call.fail(ToolError::failed("the user did not allow it")).await;
+    if Mode::of(&turn.chosen()).policy(tool.effect()) == Policy::Asked {
+        let refusal = match permission::ask(turn, &shown, wanted, &always).await {
+            Ok(true) => None,
+            Ok(false) => Some("the user did not allow it".to_owned()),
+            Err(error @ AgentError::Client(_)) => Some(format!("the user could not be asked for permission: {error}")),
+            Err(error) => return Err(error),
+        };
+        if let Some(refusal) = refusal {
+            return call.fail(ToolError::Failed(refusal)).await;
+        }
     }
     // The user may have chosen otherwise while they were asked.
     if let Some(refusal) = tools::refusal(&**tool, &turn.chosen()) {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use rejoin_testing::Event;
+use rejoin_wire::RpcError;
 use serde_json::{Value, json};
 
 use crate::project::{Project, choose};
@@ -24,6 +25,23 @@ async fn in_ask_mode_nothing_is_written_before_the_user_agreed() {
     project.client.answer_with(|_, _| Some(choose("allow")));
     project.call("write_file", json!({ "path": "a.txt", "content": "new" })).await;
     assert_eq!(project.read("a.txt").unwrap(), "new");
+}
+
+#[tokio::test]
+async fn a_client_that_can_not_ask_has_not_agreed() {
+    let project = Project::with_client(json!({}), "ask").await;
+    let answers = [
+        (
+            Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "what?")),
+            "the user could not be asked for permission: the client: what?",
+        ),
+        (choose("something else"), "the user did not allow it"),
+    ];
+    for (answer, expected) in answers {
+        project.client.answer_with(move |_, _| Some(answer.clone()));
+        let called = project.call("write_file", json!({ "path": "a.txt", "content": "x" })).await;
+        assert_eq!((called.failure(), project.read("a.txt")), (expected, None));
+    }
 }
 
 #[tokio::test]
