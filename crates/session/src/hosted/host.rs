@@ -80,7 +80,11 @@ impl<A: Agent> Host<A> {
         match method {
             // These take time, and what comes meanwhile is not to wait.
             "session/new" => drop(tasks.spawn(async move { host.open(id, params).await })),
-            "session/prompt" => drop(tasks.spawn(async move { host.prompt(id, params).await })),
+            // A cancel that comes right behind it is for this turn, so that begins before anything else is read.
+            "session/prompt" => {
+                let begun = self.begin_turn(params.as_deref());
+                drop(tasks.spawn(async move { host.prompt(id, begun).await }));
+            }
             "session/close" => drop(tasks.spawn(async move { host.close(id, params).await })),
             _ => {
                 let outcome = self.answer(method, params.as_deref()).await;
@@ -174,12 +178,17 @@ impl<A: Agent> Host<A> {
         self.respond(&id, outcome).await;
     }
 
-    async fn prompt(self: Arc<Self>, id: RequestId, params: Option<Box<RawValue>>) {
-        let session =
-            read::<PromptRequest>(params.as_deref()).and_then(|prompt| Ok((self.session(&prompt.session_id)?, prompt)));
-        let outcome = match session {
-            Ok((session, prompt)) => {
-                let outcome = self.turn(&session, prompt).await;
+    fn begin_turn(&self, params: Option<&RawValue>) -> Result<BegunTurn<A>, RpcError> {
+        let prompt: PromptRequest = read(params)?;
+        let session = self.session(&prompt.session_id)?;
+        let cancellation = session.begin_turn();
+        Ok(BegunTurn { session, prompt, cancellation })
+    }
+
+    async fn prompt(self: Arc<Self>, id: RequestId, begun: Result<BegunTurn<A>, RpcError>) {
+        let outcome = match begun {
+            Ok(BegunTurn { session, prompt, cancellation }) => {
+                let outcome = self.turn(&session, prompt, cancellation).await;
                 session.context.turn_ended();
                 outcome
             }
@@ -188,9 +197,13 @@ impl<A: Agent> Host<A> {
         self.respond(&id, outcome.and_then(|reason| write(&PromptResponse::new(reason)))).await;
     }
 
-    async fn turn(&self, session: &Arc<HostedSession<A>>, prompt: PromptRequest) -> Result<StopReason, RpcError> {
+    async fn turn(
+        &self,
+        session: &Arc<HostedSession<A>>,
+        prompt: PromptRequest,
+        cancellation: CancellationToken,
+    ) -> Result<StopReason, RpcError> {
         let context = session.context.clone();
-        let cancellation = session.begin_turn();
         let log_len = context.0.log.len();
         for block in &prompt.prompt {
             let update = SessionUpdate::UserMessageChunk(ContentChunk::new(block.clone()));
@@ -224,6 +237,13 @@ impl<A: Agent> Host<A> {
         // If the layer is gone, nobody waits.
         let _ = self.connection.respond(id, outcome.as_deref()).await;
     }
+}
+
+/// A turn that can be cancelled from now on.
+struct BegunTurn<A: Agent> {
+    session: Arc<HostedSession<A>>,
+    prompt: PromptRequest,
+    cancellation: CancellationToken,
 }
 
 const SESSION_NOT_FOUND: i64 = -32002;

@@ -278,6 +278,21 @@ async fn a_cancelled_turn_ends_whether_the_agent_looks_or_not() {
 }
 
 #[tokio::test]
+async fn a_cancel_right_behind_the_prompt_is_for_its_turn() {
+    let world = puppet();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "say one").await;
+
+    for _ in 0..20 {
+        let turn = client.prompt(&session, "wait").await;
+        client.cancel(&session).await;
+        assert_eq!(turn.result().await["stopReason"], "cancelled");
+    }
+
+    assert_eq!(world.agent_got("initialize").len(), 1, "the agent obeyed, and was not replaced");
+}
+
+#[tokio::test]
 async fn a_question_ends_with_its_turn() {
     let world = puppet();
     let (client, session) = world.client_with_session().await;
