@@ -117,6 +117,18 @@ impl Peer {
         self.receive(&request, |_| Ok(()))
     }
 
+    /// Calls `method`, whose answer must be the next line, and gives what `read` makes of that.
+    pub(crate) fn call_once<T>(
+        &mut self,
+        method: &str,
+        params: &Value,
+        read: impl FnOnce(&[u8]) -> Result<T>,
+    ) -> Result<T> {
+        self.send(method, params)?;
+        self.read_line(method)?;
+        read(&self.line)
+    }
+
     fn send(&mut self, method: &str, params: &Value) -> Result<Request> {
         self.requests += 1;
         let id = self.requests.to_string();
@@ -130,10 +142,7 @@ impl Peer {
         let Request { id, method, sent_at } = request;
         let (mut updates, mut first_update) = (0, Duration::ZERO);
         loop {
-            self.line.clear();
-            if self.output.read_until(b'\n', &mut self.line)? == 0 {
-                return Err(format!("the process ended before it answered {method}").into());
-            }
+            self.read_line(method)?;
             see(&self.line)?;
             let message: Message<'_> = serde_json::from_slice(&self.line)?;
             if message.id.is_some_and(|it| it.get() == id) {
@@ -149,6 +158,15 @@ impl Peer {
                 std::hint::black_box(message.params);
                 updates += 1;
             }
+        }
+    }
+
+    /// Reads the next line, while `method` waits for its answer.
+    fn read_line(&mut self, method: &str) -> Result<()> {
+        self.line.clear();
+        match self.output.read_until(b'\n', &mut self.line)? {
+            0 => Err(format!("the process ended before it answered {method}").into()),
+            _ => Ok(()),
         }
     }
 

@@ -24,7 +24,13 @@ const AT_ONCE: usize = 256;
 
 const STORE: &str = "sessions.db";
 
-/// The result of `session/list`, as far as a client must look into it.
+/// The answer to `session/list`, as far as a client must look into it.
+#[derive(Deserialize)]
+struct Answer<'a> {
+    #[serde(borrow)]
+    result: Page<'a>,
+}
+
 #[derive(Deserialize)]
 struct Page<'a> {
     #[serde(borrow)]
@@ -77,9 +83,10 @@ fn read_all(mut page: impl FnMut(Option<String>) -> Result<PageRead>) -> Result<
 
 fn ask_page(peer: &mut Peer, cursor: Option<String>) -> Result<PageRead> {
     let params = cursor.map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
-    let answer = peer.call("session/list", &params)?;
-    let page: Page<'_> = serde_json::from_str(&answer.result)?;
-    Ok((u32::try_from(page.sessions.len())?, page.next))
+    peer.call_once("session/list", &params, |line| {
+        let Answer { result: page } = serde_json::from_slice(line)?;
+        Ok((u32::try_from(page.sessions.len())?, page.next))
+    })
 }
 
 fn read_page(bench: &Bench, store: &SqliteStore, cursor: Option<String>) -> Result<PageRead> {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use rejoin_store::{ArchivedFilter, Cursor, ListFilter, PAGE_SIZE, Page, resolve_cwd};
-use rejoin_transcript::SessionFacts;
-use rejoin_transcript::json::Object;
-use serde_json::json;
+use rejoin_transcript::{SessionFacts, SessionId, Timestamp};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 
 use crate::Error;
 use crate::client::Responder;
@@ -41,34 +41,72 @@ fn read(params: &Params<'_>) -> Result<(ListFilter, Option<Cursor>), Error> {
     Ok((filter, cursor.map(Cursor::from_text)))
 }
 
+#[expect(clippy::expect_used, reason = "facts hold text, numbers, and values that were JSON when they were read")]
 fn result(page: &Page) -> String {
-    let rows: Vec<String> = page.sessions.iter().map(row).collect();
-    let result = Object::default().with("sessions", &format!("[{}]", rows.join(",")));
-    match &page.next {
-        Some(next) => result.with_string("nextCursor", next.as_str()).finish(),
-        None => result.finish(),
+    let sessions = page.sessions.iter().map(Row::of).collect();
+    let answer = Answer { sessions, next_cursor: page.next.as_ref().map(Cursor::as_str) };
+    serde_json::to_string(&answer).expect("a page should have a JSON form")
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    sessions: Vec<Row<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<&'a str>,
+}
+
+/// What is told of one session.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row<'a> {
+    session_id: &'a SessionId,
+    cwd: &'a str,
+    updated_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    additional_directories: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    archived: Option<bool>,
+    #[serde(rename = "_meta")]
+    meta: Meta<'a>,
+}
+
+impl<'a> Row<'a> {
+    fn of(facts: &'a SessionFacts) -> Self {
+        Self {
+            session_id: &facts.session_id,
+            cwd: &facts.cwd.raw,
+            updated_at: facts.updated_at,
+            title: facts.title(),
+            additional_directories: &facts.additional_directories,
+            archived: facts.archived.then_some(true),
+            meta: Meta(facts),
+        }
     }
 }
 
-fn row(facts: &SessionFacts) -> String {
-    let mut row = Object::default()
-        .with_string("sessionId", facts.session_id.as_str())
-        .with_string("cwd", &facts.cwd.raw)
-        .with_string("updatedAt", &facts.updated_at.to_string());
-    if let Some(title) = facts.title() {
-        row = row.with_string("title", title);
+/// The agent's own keys, then ours, which it can't take.
+struct Meta<'a>(&'a SessionFacts);
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ours<'a> {
+    agent: &'a str,
+    messages: u32,
+    has_errors: bool,
+}
+
+impl Serialize for Meta<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(facts) = self;
+        let ours = Ours { agent: &facts.agent.name, messages: facts.messages, has_errors: facts.has_errors };
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in facts.meta.iter().filter(|(key, _)| *key != "rejoin") {
+            map.serialize_entry(key, value)?;
+        }
+        map.serialize_entry("rejoin", &ours)?;
+        map.end()
     }
-    if !facts.additional_directories.is_empty() {
-        row = row.with("additionalDirectories", &json!(facts.additional_directories).to_string());
-    }
-    if facts.archived {
-        row = row.with("archived", "true");
-    }
-    let theirs = facts.meta.iter().filter(|(key, _)| *key != "rejoin");
-    let meta = theirs.fold(Object::default(), |meta, (key, value)| meta.with(key, value.as_str()));
-    let ours = Object::default()
-        .with_string("agent", &facts.agent.name)
-        .with("messages", &facts.messages.to_string())
-        .with("hasErrors", if facts.has_errors { "true" } else { "false" });
-    row.with("_meta", &meta.with("rejoin", &ours.finish()).finish()).finish()
 }
