@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use rustix::fs::Access;
 use tokio::sync::Semaphore;
 
+use super::threads::Threads;
 use crate::StoreError;
 
 /// Marks the file as ours: `RJoN`.
@@ -68,6 +69,7 @@ struct Shared {
     id: String,
     idle_readers: Mutex<Vec<Connection>>,
     permits: Semaphore,
+    threads: Threads,
     /// The write-ahead log, once it has been synced.
     log: Mutex<Option<File>>,
 }
@@ -86,6 +88,7 @@ impl Database {
             id,
             idle_readers: Mutex::new(Vec::new()),
             permits: Semaphore::new(READERS),
+            threads: Threads::default(),
             log: Mutex::new(None),
         };
         Ok((Self { shared: Arc::new(shared) }, connection))
@@ -102,8 +105,7 @@ impl Database {
     ) -> Result<T, StoreError> {
         let _permit = self.shared.permits.acquire().await.map_err(|_| StoreError::Closed)?;
         let database = self.clone();
-        let done = tokio::task::spawn_blocking(move || database.read_here(work));
-        done.await.map_err(|_| StoreError::Closed)?
+        self.shared.threads.run(move || database.read_here(work)).await?
     }
 
     /// As [`Database::read`], on this thread.
@@ -143,8 +145,7 @@ impl Database {
     /// enough to sync the log, as SQLite itself would do, and others can write meanwhile.
     pub(super) async fn flush(&self) -> Result<(), StoreError> {
         let database = self.clone();
-        let done = tokio::task::spawn_blocking(move || database.sync_log());
-        done.await.map_err(|_| StoreError::Closed)?
+        self.shared.threads.run(move || database.sync_log()).await?
     }
 
     fn sync_log(&self) -> Result<(), StoreError> {

@@ -16,6 +16,7 @@ mod read;
 mod rows;
 mod searches;
 mod stats;
+mod threads;
 mod verify;
 mod writer;
 
