@@ -1,5 +1,6 @@
 //! Sessions in memory, for tests: the same promises, but for durability, in the plainest way.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -245,7 +246,7 @@ impl SessionStore for MemoryStore {
                 && from.is_none_or(|from| (facts.updated_at, kept.row) < (from.updated_at, from.row))
         };
         let mut found: Vec<&Kept> = sessions.values().filter(fits).collect();
-        found.sort_by_key(|kept| std::cmp::Reverse((kept.session.facts.updated_at, kept.row)));
+        found.sort_by_key(|kept| Reverse((kept.session.facts.updated_at, kept.row)));
         let limit = limit.max(1) as usize;
         let has_more = found.len() > limit;
         found.truncate(limit);
@@ -289,7 +290,7 @@ impl SessionStore for MemoryStore {
     async fn search(&self, query: &SearchQuery) -> Result<Vec<Hit>, StoreError> {
         let terms = Terms::read(&query.text)?;
         let sessions = self.sessions();
-        let mut found: Vec<(usize, Timestamp, Hit)> = Vec::new();
+        let mut found: Vec<(usize, (Timestamp, i64), Hit)> = Vec::new();
         for kept in sessions.values() {
             let facts = &kept.session.facts;
             if facts.owner != query.owner || facts.shelf() == Shelf::Child {
@@ -312,11 +313,11 @@ impl SessionStore for MemoryStore {
                 entry: *entry,
                 hits: u32::try_from(matches.len()).unwrap_or(u32::MAX),
             };
-            found.push((text.len(), facts.updated_at, hit));
+            found.push((text.len(), (facts.updated_at, kept.row), hit));
         }
         match query.order {
-            SearchOrder::Best => found.sort_by_key(|(length, ..)| *length),
-            SearchOrder::Newest => found.sort_by_key(|(_, updated_at, _)| std::cmp::Reverse(*updated_at)),
+            SearchOrder::Best => found.sort_by_key(|(length, since, _)| (*length, Reverse(*since))),
+            SearchOrder::Newest => found.sort_by_key(|(_, since, _)| Reverse(*since)),
         }
         Ok(found.into_iter().map(|(.., hit)| hit).take(query.limit as usize).collect())
     }
@@ -341,7 +342,7 @@ impl SessionStore for MemoryStore {
         let mut sessions = self.sessions();
         let mut newest: Vec<&Kept> = sessions.values().collect();
         newest.retain(|kept| matches!(kept.session.facts.shelf(), Shelf::Listed | Shelf::Archived));
-        newest.sort_by_key(|kept| std::cmp::Reverse((kept.session.facts.updated_at, kept.row)));
+        newest.sort_by_key(|kept| Reverse((kept.session.facts.updated_at, kept.row)));
         let candidates = newest.into_iter().map(|kept| Ok((kept.session.facts.clone(), kept.is_busy(now))));
         let bytes = |facts: &SessionFacts| Ok(sessions.get(&facts.session_id).map_or(0, Kept::bytes));
         let pruned = retention.choose(candidates, bytes, now)?;

@@ -1,5 +1,6 @@
 //! Searching the index.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -23,6 +24,20 @@ struct Match {
     rank: f64,
 }
 
+impl Match {
+    /// Whether it comes before (`Greater`) or behind `other`.
+    ///
+    /// Nothing depends on when something was indexed, which may be long after it was said.
+    fn compare(&self, other: &Self, order: SearchOrder) -> Ordering {
+        // FTS5 gives better matches smaller numbers.
+        let by_rank = match order {
+            SearchOrder::Best => other.rank.total_cmp(&self.rank),
+            SearchOrder::Newest => Ordering::Equal,
+        };
+        by_rank.then((self.at, self.log.0, self.first).cmp(&(other.at, other.log.0, other.first)))
+    }
+}
+
 /// A session that has some, and the best of them.
 struct Found {
     facts: SessionFacts,
@@ -33,11 +48,8 @@ struct Found {
 pub(super) fn search(db: &Db<'_>, query: &SearchQuery) -> Result<Vec<Hit>, StoreError> {
     let terms = Terms::read(&query.text)?;
     let mut found = find(db, &terms, query)?;
-    // Stable: among equals, what was indexed last stays first.
-    match query.order {
-        SearchOrder::Best => found.sort_by(|a, b| a.best.rank.total_cmp(&b.best.rank)),
-        SearchOrder::Newest => found.sort_by_key(|session| std::cmp::Reverse(session.best.at)),
-    }
+    // Stable: a session and its fork may have the same match.
+    found.sort_by(|a, b| b.best.compare(&a.best, query.order));
     found.truncate(query.limit as usize);
     found.into_iter().map(|session| to_hit(db, &terms, session)).collect()
 }
@@ -76,12 +88,7 @@ fn find(db: &Db<'_>, terms: &Terms, query: &SearchQuery) -> Result<Vec<Found>, S
             });
             let session = &mut found[place];
             session.hits += 1;
-            let is_better = match query.order {
-                // FTS5 gives better matches smaller numbers.
-                SearchOrder::Best => one.rank < session.best.rank,
-                SearchOrder::Newest => one.at > session.best.at,
-            };
-            if is_better {
+            if one.compare(&session.best, query.order).is_gt() {
                 session.best = one;
             }
         }

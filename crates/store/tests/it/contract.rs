@@ -70,6 +70,7 @@ promises! {
     search_finds_titles_and_forgets_old_ones
     search_gives_each_session_once_with_its_best_match
     newest_first_goes_by_when_it_was_said
+    of_what_was_said_at_once_the_session_made_last_is_first
     search_finds_shared_entries_in_every_fork
     ids_can_be_shortened
     owners_do_not_see_each_other
@@ -612,6 +613,19 @@ async fn newest_first_goes_by_when_it_was_said(store: &dyn SessionStore) {
     store.append(&lease, EntryNumber::START, vec![prompt(5, "zebra late")], Vec::new()).await.unwrap();
     let hits = store.search(&SearchQuery { order: SearchOrder::Newest, ..query("zebra") }).await.unwrap();
     assert_eq!(hits.iter().map(|hit| &hit.session_id).collect::<Vec<_>>(), [&newer, &older]);
+}
+
+async fn of_what_was_said_at_once_the_session_made_last_is_first(store: &dyn SessionStore) {
+    let (first, first_lease) = create_and_acquire(store).await;
+    let (last, last_lease) = create_and_acquire(store).await;
+    // Searching brings the index up to date, so the first session is indexed last.
+    store.append(&last_lease, EntryNumber::START, vec![prompt(1, "zebra")], Vec::new()).await.unwrap();
+    assert_eq!(found(store, "zebra").await, std::slice::from_ref(&last));
+    store.append(&first_lease, EntryNumber::START, vec![prompt(1, "zebra")], Vec::new()).await.unwrap();
+
+    let hits = store.search(&SearchQuery { order: SearchOrder::Newest, ..query("zebra") }).await.unwrap();
+
+    assert_eq!(hits.iter().map(|hit| &hit.session_id).collect::<Vec<_>>(), [&last, &first]);
 }
 
 async fn search_finds_shared_entries_in_every_fork(store: &dyn SessionStore) {
