@@ -16,7 +16,7 @@ use crate::Error;
 use crate::capabilities::Shows;
 use crate::client::ClientReply;
 use crate::lock::lock;
-use crate::shown::{may_hide, push_update_line, shown, update_line};
+use crate::shown::{UpdateLines, may_hide, shown};
 
 /// How many bytes of live updates wait for a client before they are left in the store.
 const ROOM: usize = 1024 * 1024;
@@ -198,6 +198,7 @@ impl Runner {
 
     async fn send_history(&self, upto: EntryNumber) -> Result<Result<(), StoreError>, Closed> {
         let Some(Source { store, session }) = &self.source else { return Ok(Ok(())) };
+        let updates = UpdateLines::of(session);
         let pages = replay_pages(&**store, session, ReplayPlace::up_to(upto));
         pin_mut!(pages);
         while let Some(page) = pages.next().await {
@@ -207,11 +208,11 @@ impl Runner {
             };
             let is_all_shown = !may_hide(&page, self.shows);
             let mut lines = String::with_capacity(PIECE + PIECE / 8);
-            for params in page.lines() {
+            for params in lines_of(&page) {
                 if is_all_shown {
-                    push_update_line(&mut lines, session.as_str(), params);
+                    updates.push(&mut lines, params);
                 } else if let Some(params) = shown(params, self.shows) {
-                    push_update_line(&mut lines, session.as_str(), &params);
+                    updates.push(&mut lines, &params);
                 }
                 if lines.len() >= PIECE {
                     let next = String::with_capacity(PIECE + PIECE / 8);
@@ -233,6 +234,7 @@ impl Runner {
             async move { Ok(is_meant) }
         });
         pin_mut!(left);
+        let updates = UpdateLines::of(session);
         while let Some(entry) = left.next().await {
             let entry = match entry {
                 Ok(entry) => entry,
@@ -243,10 +245,16 @@ impl Runner {
             };
             let lines: String = live(&entry)
                 .iter()
-                .filter_map(|params| Some(update_line(session.as_str(), &shown(params.as_str(), self.shows)?)))
+                .filter_map(|params| Some(updates.line(&shown(params.as_str(), self.shows)?)))
                 .collect();
             self.connection.send_lines(lines).await?;
         }
         Ok(())
     }
+}
+
+/// The lines of a page, each of which ends with a line break. (`str::lines` looks at one byte after the other.)
+fn lines_of(page: &str) -> impl Iterator<Item = &str> {
+    let mut from = 0;
+    memchr::memchr_iter(b'\n', page.as_bytes()).map(move |to| &page[std::mem::replace(&mut from, to + 1)..to])
 }

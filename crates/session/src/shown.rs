@@ -1,9 +1,11 @@
 //! What one client is shown of an update: all of it, unless it said that it can't show such a thing.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use rejoin_transcript::UpdateKind;
+use memchr::memmem::Finder;
 use rejoin_transcript::json::{Members, push_string, replace_member};
+use rejoin_transcript::{SessionId, UpdateKind};
 
 use crate::capabilities::Shows;
 use crate::choices::without_booleans;
@@ -35,27 +37,42 @@ pub(crate) fn shown(params: &str, shows: Shows) -> Option<Cow<'_, str>> {
 
 /// Whether something in `text`, the params of one update or of many, may be nothing for a client that can show `shows`.
 pub(crate) fn may_hide(text: &str, shows: Shows) -> bool {
-    let may_be = |name: &str, is_shown: bool| !is_shown && text.contains(name);
-    may_be("\"notice\"", shows.notices)
-        || may_be("\"compaction_", shows.compaction)
-        || may_be("config_option_update", shows.boolean_options)
+    static NAMES: LazyLock<[Finder<'_>; 3]> =
+        LazyLock::new(|| ["\"notice\"", "\"compaction_", "config_option_update"].map(Finder::new));
+    let are_shown = [shows.notices, shows.compaction, shows.boolean_options];
+    let mut hidden = NAMES.iter().zip(are_shown).filter(|(_, is_shown)| !is_shown);
+    hidden.any(|(name, _)| name.find(text.as_bytes()).is_some())
 }
 
-/// The line of a `session/update` of `session` with `params`, which lack the session id.
-pub(crate) fn update_line(session: &str, params: &str) -> String {
-    let mut line = String::with_capacity(params.len() + session.len() + 80);
-    push_update_line(&mut line, session, params);
-    line
+/// Writes the `session/update`s of one session as lines.
+pub(crate) struct UpdateLines {
+    /// A line up to the session's id and the comma behind it.
+    head: String,
 }
 
-/// Writes such a line behind `lines`.
-pub(crate) fn push_update_line(lines: &mut String, session: &str, params: &str) {
-    let rest = params.trim_start().strip_prefix('{').unwrap_or(params);
-    lines.push_str("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":");
-    push_string(lines, session);
-    lines.push(',');
-    lines.push_str(rest);
-    lines.push_str("}\n");
+impl UpdateLines {
+    /// Those of `session`.
+    pub(crate) fn of(session: &SessionId) -> Self {
+        let mut head = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"#.to_owned();
+        push_string(&mut head, session.as_str());
+        head.push(',');
+        Self { head }
+    }
+
+    /// Writes an update with `params`, which lack the session id, behind `lines`.
+    pub(crate) fn push(&self, lines: &mut String, params: &str) {
+        let rest = params.trim_start().strip_prefix('{').unwrap_or(params);
+        lines.push_str(&self.head);
+        lines.push_str(rest);
+        lines.push_str("}\n");
+    }
+
+    /// The line of such an update.
+    pub(crate) fn line(&self, params: &str) -> String {
+        let mut line = String::with_capacity(self.head.len() + params.len() + 1);
+        self.push(&mut line, params);
+        line
+    }
 }
 
 #[cfg(test)]
@@ -83,7 +100,8 @@ mod tests {
 
     #[test]
     fn the_session_id_is_put_in_front() {
-        let line = update_line("s\"1", r#"{"update":{"sessionUpdate":"x"}}"#);
+        let session = SessionId::parse("s\"1").unwrap();
+        let line = UpdateLines::of(&session).line(r#"{"update":{"sessionUpdate":"x"}}"#);
         let expected = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s\"1","update":{"sessionUpdate":"x"}}}"#;
         assert_eq!(line, format!("{expected}\n"));
     }

@@ -83,7 +83,7 @@ impl ReplayPlace {
     /// segment: the segment's last entry, and its states.
     pub(crate) fn take_piece(&mut self, id: i64, lines: &str, end: Option<(EntryNumber, States)>) {
         self.piece = Some(id);
-        self.given += lines.lines().count();
+        self.given += memchr::memchr_iter(b'\n', lines.as_bytes()).count();
         if let Some((last, states)) = end {
             self.after = last;
             self.given = 0;

@@ -7,7 +7,7 @@ use rejoin_transcript::{EntryNumber, Json, SessionId};
 
 use crate::client::Client;
 use crate::feed::{Feed, Source};
-use crate::shown::{shown, update_line};
+use crate::shown::{UpdateLines, shown};
 
 /// The clients that follow a session, each with its feed.
 #[derive(Default)]
@@ -75,12 +75,12 @@ impl Subscribers {
         params: &[Json],
         is_meant: impl Fn(&Client) -> bool,
     ) {
+        let updates = UpdateLines::of(session);
         for one in self.0.iter().filter(|one| is_meant(&one.client)) {
-            let lines: String = params
-                .iter()
-                .filter_map(|params| shown(params.as_str(), one.client.shows()))
-                .map(|params| update_line(session.as_str(), &params))
-                .collect();
+            let mut lines = String::new();
+            for params in params.iter().filter_map(|params| shown(params.as_str(), one.client.shows())) {
+                updates.push(&mut lines, &params);
+            }
             if !lines.is_empty() {
                 one.feed.push_entry(number, lines);
             }
@@ -92,7 +92,7 @@ impl Subscribers {
         let params = format!("{{\"update\":{update}}}");
         for one in &self.0 {
             if let Some(params) = shown(&params, one.client.shows()) {
-                one.feed.push_lines(update_line(session.as_str(), &params));
+                one.feed.push_lines(UpdateLines::of(session).line(&params));
             }
         }
     }

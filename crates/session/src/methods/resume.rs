@@ -8,6 +8,7 @@ use crate::client::Responder;
 use crate::live::Live;
 use crate::mcp_servers::McpServers;
 use crate::params::Params;
+use crate::shown::UpdateLines;
 
 /// The request.
 pub(crate) struct Resume {
@@ -38,7 +39,7 @@ pub(super) fn welcome(live: &mut Live, responder: Responder, result: String) {
     if let Some(commands) = commands {
         let update =
             format!(r#"{{"update":{{"sessionUpdate":"available_commands_update","availableCommands":{commands}}}}}"#);
-        feed.push_lines(crate::shown::update_line(live.id.as_str(), &update));
+        feed.push_lines(UpdateLines::of(&live.id).line(&update));
     }
     live.ask_anew(&client, &feed);
 }
