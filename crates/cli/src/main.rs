@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod env_vars;
 mod error;
+mod layer;
 mod logging;
 mod output;
 mod report;
@@ -20,7 +21,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Args, Command, ConfigArgs, ConfigCommand};
+use crate::args::{Args, Command};
+use crate::commands::config::{ConfigArgs, ConfigCommand};
 use crate::commands::{Context, Outcome};
 use crate::error::Error;
 use crate::output::Output;

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use futures::TryStreamExt;
 use rejoin_store::{Lease, Owner, SessionStore, StoreError, entries};
@@ -16,7 +16,6 @@ use rejoin_transcript::{
 use serde::Serialize;
 
 use super::{Context, OWNER, Outcome};
-use crate::args::ImportArgs;
 use crate::error::Error;
 use crate::output::{DIM, Output, one_line};
 use crate::report;
@@ -69,6 +68,25 @@ struct SeveralFiles {
 struct FailedFile {
     file: String,
     error: String,
+}
+
+/// Take in exported sessions
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A session keeps its id. Of one that is there already, only what is new is taken.
+
+Examples:
+  rejoin import session.jsonl
+  rejoin import backup/*.jsonl
+  ssh host rejoin export 0c5f2a91 | rejoin import -")]
+pub(crate) struct ImportArgs {
+    /// What `rejoin export` has written; `-` for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Write a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 pub(super) async fn run(args: ImportArgs, context: &mut Context) -> Result<Outcome, Error> {

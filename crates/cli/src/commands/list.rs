@@ -1,10 +1,11 @@
 //! `rejoin list`: sessions, the most recently used first.
 
+use std::path::PathBuf;
+
 use rejoin_store::{ArchivedFilter, ListFilter, SessionStore, resolve_cwd};
 use rejoin_transcript::SessionFacts;
 
 use super::{Context, OWNER, Outcome, count, short_ids};
-use crate::args::ListArgs;
 use crate::error::Error;
 use crate::output::{one_line, short_path};
 use crate::report;
@@ -23,6 +24,35 @@ const TABLE: [Column; 6] = [
     Column { name: "UPDATED", fit: Fit::Whole, side: Side::Left },
     Column { name: "MSGS", fit: Fit::Whole, side: Side::Right },
 ];
+
+/// List sessions, the most recently used first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin list --cwd                   sessions of the current folder
+  rejoin list --agent claude-code     sessions of one agent
+  rejoin list --limit 0 --json        all sessions, for a program")]
+pub(crate) struct ListArgs {
+    /// Only sessions that work in DIR, or in the current folder
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
+    pub(crate) cwd: Option<PathBuf>,
+
+    /// Only sessions of the agent NAME
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+
+    /// Show the archived sessions instead
+    #[arg(long)]
+    pub(crate) archived: bool,
+
+    /// Show at most N sessions; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) limit: u32,
+
+    /// Write a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(super) async fn run(args: ListArgs, context: &mut Context) -> Result<Outcome, Error> {
     let filter = filter(&args)?;

@@ -1,13 +1,13 @@
 //! The commands: one file each.
 
-mod acp;
-mod config;
-mod export;
-mod import;
-mod list;
-mod search;
-mod show;
-mod verify;
+pub(crate) mod acp;
+pub(crate) mod config;
+pub(crate) mod export;
+pub(crate) mod import;
+pub(crate) mod list;
+pub(crate) mod search;
+pub(crate) mod show;
+pub(crate) mod verify;
 
 use std::io::Write;
 

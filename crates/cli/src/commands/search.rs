@@ -7,7 +7,6 @@ use rejoin_transcript::{EntryNumber, SessionId};
 use serde::Serialize;
 
 use super::{Context, OWNER, Outcome, count, short_ids};
-use crate::args::SearchArgs;
 use crate::error::Error;
 use crate::output::{BOLD, DIM, MATCH, Output, columns, cut_end, one_line};
 use crate::report;
@@ -27,6 +26,33 @@ impl<'a> From<&'a Hit> for HitRow<'a> {
         let Hit { session_id, title, snippet, entry, hits } = hit;
         Self { session_id, title: title.as_deref(), snippet, entry: *entry, hits: *hits }
     }
+}
+
+/// Find sessions by the words in them
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+All words must be there, in any order, in what was said or in the title.
+
+Examples:
+  rejoin search time zone             both words
+  rejoin search '\"time zone\"'         the words together
+  rejoin search 'migrat*'             a beginning of a word")]
+pub(crate) struct SearchArgs {
+    /// What to search for
+    #[arg(value_name = "TEXT", required = true)]
+    pub(crate) text: Vec<String>,
+
+    /// Show what was said last first, instead of what fits best
+    #[arg(long)]
+    pub(crate) newest: bool,
+
+    /// Show at most N sessions
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: u32,
+
+    /// Write a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 pub(super) async fn run(args: SearchArgs, context: &mut Context) -> Result<Outcome, Error> {

@@ -12,12 +12,37 @@ use rejoin_transcript::json::Members;
 use rejoin_transcript::{Entry, EntryNumber, SessionFacts, SessionId, Turn, export};
 
 use super::{Context, OWNER, Outcome, count};
-use crate::args::ShowArgs;
 use crate::error::Error;
 use crate::output::{BOLD, DIM, one_line, short_path};
 use crate::row::Row;
 use crate::times;
 use turns::Transcript;
+
+/// Show a conversation
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin show 0c5f2a91                a session, by the beginning of its id
+  rejoin show 0c5f2a91 --tail 1       its last turn
+  rejoin show 0c5f2a91 | less         page by page
+  rejoin show 0c5f2a91 --json         what a client gets when it loads the session")]
+pub(crate) struct ShowArgs {
+    /// The session's id, or a beginning of it that no other id has
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+
+    /// Show only the last N turns
+    #[arg(long, value_name = "N", conflicts_with = "json")]
+    pub(crate) tail: Option<u32>,
+
+    /// Write a JSON object with the updates that a load replays
+    #[arg(long, conflicts_with = "raw")]
+    pub(crate) json: bool,
+
+    /// Write the stored entries, as `export` does
+    #[arg(long)]
+    pub(crate) raw: bool,
+}
 
 pub(super) async fn run(args: ShowArgs, context: &mut Context) -> Result<Outcome, Error> {
     let store = context.settings.open_store_to_read()?;

@@ -7,7 +7,6 @@ use rejoin_transcript::{EntryNumber, SessionId};
 use serde::Serialize;
 
 use super::{Context, Outcome, count};
-use crate::args::VerifyArgs;
 use crate::error::Error;
 use crate::output::{BAD, GOOD, one_line};
 
@@ -24,6 +23,20 @@ struct DamageRow<'a> {
     session_id: Option<&'a SessionId>,
     entry: Option<EntryNumber>,
     what: &'a str,
+}
+
+/// Check the store for damage
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Every stored byte that has a checksum is read. Exit code 1 says that something is damaged.
+
+Examples:
+  rejoin verify
+  rejoin --store backup.db verify --json")]
+pub(crate) struct VerifyArgs {
+    /// Write a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 pub(super) async fn run(args: VerifyArgs, context: &mut Context) -> Result<Outcome, Error> {

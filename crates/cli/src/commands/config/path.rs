@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::args::ConfigPathArgs;
 use crate::commands::{Context, Outcome};
 use crate::error::Error;
 use crate::output::short_path;
@@ -25,6 +24,18 @@ struct FileRow<'a> {
     exists: bool,
     /// `None` where it is nothing that is asked.
     trust: Option<&'static str>,
+}
+
+/// Show the files that settings are taken from
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin config path
+  rejoin --config other.toml config path --json")]
+pub(crate) struct ConfigPathArgs {
+    /// Write a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 pub(super) fn run(args: &ConfigPathArgs, context: &mut Context) -> Result<Outcome, Error> {

@@ -7,7 +7,6 @@ use rejoin_agent::ProviderConfig;
 use rejoin_mcp::ServerSpec;
 use serde::Serialize;
 
-use crate::args::ConfigShowArgs;
 use crate::commands::{Context, Outcome};
 use crate::env_vars;
 use crate::error::Error;
@@ -73,6 +72,20 @@ enum SourceRow<'a> {
     Environment { name: String },
     Project { file: &'a Path, line: usize },
     User { file: &'a Path, line: usize },
+}
+
+/// Show every setting, its value, and where that comes from
+#[derive(Debug, Default, clap::Args)]
+#[command(after_help = "\
+Of an agent's environment only the names are shown.
+
+Examples:
+  rejoin config show
+  REJOIN_LEASE=1min rejoin config show --json")]
+pub(crate) struct ConfigShowArgs {
+    /// Write a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 pub(super) fn run(args: &ConfigShowArgs, context: &mut Context) -> Result<Outcome, Error> {

@@ -1,0 +1,96 @@
+//! The session layer as the arguments and the settings want it: which agent, which limits, what is traced.
+
+use std::sync::Arc;
+
+use rejoin::{AgentCommand, AgentSource, LayerOptions, SessionLayer, Sharing, Taps};
+use rejoin_agent::{AgentConfig, BuiltInAgent};
+use rejoin_wire::{Command, Direction, Tap};
+
+use crate::commands::Context;
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::trace::{Between, Trace};
+
+/// Which agent stands behind the layer.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct AgentArgs {
+    /// The agent with this name in the configuration; `rejoin` is the built-in one
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    pub(crate) agent: Option<String>,
+
+    /// The command that starts the agent, and its arguments [default: `default_agent` of the configuration, else the built-in agent]
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// The layer over the store of `context`, with the agent that `args` ask for.
+pub(crate) fn layer_of(args: AgentArgs, context: &mut Context) -> Result<SessionLayer, Error> {
+    let agent = agent_of(args, &context.settings)?;
+    let store = Arc::new(context.settings.open_store()?);
+    let (options, taps) = (options_of(&context.settings), taps_of(context.trace.take()));
+    Ok(SessionLayer::new(store).options(options).taps(taps).agent(agent))
+}
+
+/// The agent that was typed, or named, or is the default; else our own.
+fn agent_of(args: AgentArgs, settings: &Settings) -> Result<AgentSource, Error> {
+    let mut words = args.command.into_iter();
+    if let Some(program) = words.next() {
+        let command = Command { program, args: words.collect(), env: Vec::new(), cwd: None };
+        return Ok(AgentCommand { name: None, command, sharing: Sharing::Shared }.into());
+    }
+    let Some(name) = args.agent.or_else(|| settings.default_agent.clone()) else { return Ok(built_in(settings)) };
+    match settings.agents.get(&name).and_then(|agent| Some((agent, agent.command.split_first()?))) {
+        Some((agent, (program, args))) => {
+            let env = agent.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+            let command = Command { program: program.clone(), args: args.to_vec(), env, cwd: None };
+            Ok(AgentCommand { name: Some(name), command, sharing: agent.sharing }.into())
+        }
+        None if name == BUILT_IN => Ok(built_in(settings)),
+        None => {
+            let known = settings.agents.keys().cloned().chain([BUILT_IN.to_owned()]).collect();
+            Err(Error::UnknownAgent { name, known })
+        }
+    }
+}
+
+/// The name by which our own agent can be chosen where another one is the default.
+const BUILT_IN: &str = "rejoin";
+
+fn built_in(settings: &Settings) -> AgentSource {
+    let mcp = rejoin_mcp::Options { start_limit: settings.behaviour.mcp_start_limit, ..Default::default() };
+    let (model, mcp_servers) = (settings.model.clone(), settings.mcp_servers.clone());
+    let providers = settings.providers.clone();
+    BuiltInAgent::new(AgentConfig { model, providers, mcp_servers, mcp }).into()
+}
+
+fn options_of(settings: &Settings) -> LayerOptions {
+    let behaviour = &settings.behaviour;
+    LayerOptions {
+        restore: behaviour.restore.into(),
+        while_busy: behaviour.while_busy.into(),
+        cancel_deadline: behaviour.cancel_deadline,
+        agent_start_limit: behaviour.agent_start_limit,
+        restore_limit: behaviour.restore_limit,
+        briefing_limit: behaviour.briefing_limit,
+        idle_agent_limit: behaviour.idle_agent_limit,
+        lease: behaviour.lease,
+        empty_session_limit: behaviour.empty_session_limit,
+    }
+}
+
+struct TraceTap {
+    trace: Arc<Trace>,
+    between: Between,
+}
+
+impl Tap for TraceTap {
+    fn line(&self, direction: Direction, line: &str) {
+        self.trace.record(self.between, direction, line);
+    }
+}
+
+fn taps_of(trace: Option<Trace>) -> Taps {
+    let Some(trace) = trace.map(Arc::new) else { return Taps::default() };
+    let tap = |between| -> Option<Arc<dyn Tap>> { Some(Arc::new(TraceTap { trace: Arc::clone(&trace), between })) };
+    Taps { clients: tap(Between::Client), agents: tap(Between::Agent) }
+}
