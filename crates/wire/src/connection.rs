@@ -92,7 +92,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { line_limit: 64 * 1024 * 1024, invalid_utf8: InvalidUtf8::Refuse, room: 4 * 1024 * 1024, tap: None }
+        Self { line_limit: 64 * 1024 * 1024, invalid_utf8: InvalidUtf8::Refuse, room: 1024 * 1024, tap: None }
     }
 }
 

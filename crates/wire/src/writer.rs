@@ -10,8 +10,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 use crate::{Closed, Direction, Options, Tap};
 
-/// As much goes into one write.
-const TOGETHER: usize = 256 * 1024;
+/// As much is put together for one write: what a pipe holds.
+const TOGETHER: usize = 64 * 1024;
 
 /// The way to the task that writes.
 #[derive(Clone)]

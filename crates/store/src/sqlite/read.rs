@@ -15,7 +15,10 @@ const PAGE_ENTRIES: usize = 512;
 /// … or this many bytes of them.
 const PAGE_BYTES: usize = 512 * 1024;
 
-/// The first page of a replay ends sooner, so that something is there to be sent while the next is read.
+/// A page of a replay ends sooner, so that a long stored piece is a page by itself, and need not be copied …
+const REPLAY_BYTES: usize = 128 * 1024;
+
+/// … and the first sooner still, so that something is there to be sent while the next is read.
 const FIRST_REPLAY_BYTES: usize = 32 * 1024;
 
 /// A page that is longer than this is likely to get full, and is given the room at once.
@@ -156,7 +159,7 @@ struct Piece {
 pub(super) fn replay_page(db: &Db<'_>, session: &SessionId, mut place: ReplayPlace) -> Result<ReplayPage, StoreError> {
     let log = find_log(db, session)?;
     let upto = place.fix_end(head(db, log)?);
-    let page_bytes = if place.is_at_start() { FIRST_REPLAY_BYTES } else { PAGE_BYTES };
+    let page_bytes = if place.is_at_start() { FIRST_REPLAY_BYTES } else { REPLAY_BYTES };
     let mut lines = String::new();
     for stretch in stretches(db, log)? {
         let upto = stretch.upto.min(upto);
@@ -174,7 +177,11 @@ pub(super) fn replay_page(db: &Db<'_>, session: &SessionId, mut place: ReplayPla
                 let Some(text) = piece.lines else { break };
                 place.take_piece(piece.id, &text, piece.states.map(|states| (piece.last, states)));
                 last_piece = place.piece;
-                lines.push_str(&text);
+                if lines.is_empty() {
+                    lines = text;
+                } else {
+                    lines.push_str(&text);
+                }
                 if lines.len() > page_bytes {
                     return Ok(ReplayPage { lines, next: Some(place) });
                 }

@@ -477,7 +477,7 @@ async fn a_reader_of_pieces_that_are_joined_meanwhile_gets_everything_once() {
     let long = |turn: u32| format!("b{turn} {}", "y".repeat(10_000));
     // Too big to be joined; then those that will be, with the end of a page among them.
     append_turn(&store, &lease, 1, "a", &"x".repeat(40_000)).await;
-    append_turn(&store, &lease, 2, "a", &"x".repeat(500_000)).await;
+    append_turn(&store, &lease, 2, "a", &"x".repeat(100_000)).await;
     for turn in 3..=16 {
         append_turn(&store, &lease, turn, "a", &long(turn)).await;
     }
