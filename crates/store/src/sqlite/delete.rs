@@ -117,19 +117,26 @@ fn own_bytes(db: &Db<'_>, log: Log) -> Result<u64, StoreError> {
     Ok(entries.unwrap_or_default() + contents.unwrap_or_default())
 }
 
-/// Removes the sessions made before `before` that were never prompted.
-pub(super) fn remove_empty(db: &Db<'_>, before: Timestamp, now: Timestamp) -> Result<u64, StoreError> {
+/// The sessions made before `before` that were never prompted.
+pub(super) fn find_empty(db: &Db<'_>, before: Timestamp) -> Result<Vec<SessionId>, StoreError> {
     let sql = "SELECT id FROM session WHERE shelf = 2 AND created_at < ?1";
     let found = db.query_all(sql, [before.as_millis()], |row| row.get::<_, String>(0))?;
-    let mut removed = 0;
-    for id in found {
-        let session = SessionId::parse(id).map_err(|error| db.damaged(error.to_string()))?;
-        // Somebody may be about to prompt it.
-        if is_held_by_anyone(db, &session, now)? {
-            continue;
-        }
-        delete(db, &session, now)?;
-        removed += 1;
+    found.into_iter().map(|id| SessionId::parse(id).map_err(|error| db.damaged(error.to_string()))).collect()
+}
+
+/// Deletes `session` if it is still one of those that [`find_empty`] finds; says whether it did.
+pub(super) fn delete_empty(
+    db: &Db<'_>,
+    session: &SessionId,
+    before: Timestamp,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let sql = "SELECT 1 FROM session WHERE id = ?1 AND shelf = 2 AND created_at < ?2";
+    let is_empty = db.query_one(sql, params![session.as_str(), before.as_millis()], |_| Ok(()))?.is_some();
+    // Somebody may be about to prompt it.
+    if !is_empty || is_held_by_anyone(db, session, now)? {
+        return Ok(false);
     }
-    Ok(removed)
+    delete(db, session, now)?;
+    Ok(true)
 }

@@ -30,7 +30,7 @@ use crate::{
     Cursor, Hit, Lease, ListFilter, Owner, Page, Pruned, ReplayPage, ReplayPlace, Retention, Run, SearchQuery,
     SessionStore, Stats, StoreError, VerifyReport,
 };
-use database::Database;
+use database::{Database, Db};
 use projector::Projector;
 use rows::ReadyStep;
 use writer::{Scrub, Writer};
@@ -247,6 +247,11 @@ impl SessionStore for SqliteStore {
     }
 
     async fn remove_empty(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.writer.write_slowly(move |db| delete::remove_empty(db, before, crate::now())).await
+        let mut removed = 0;
+        for session in self.database.read(move |db| delete::find_empty(db, before)).await? {
+            let delete = move |db: &Db<'_>| delete::delete_empty(db, &session, before, crate::now());
+            removed += u64::from(self.writer.write_slowly(delete).await?);
+        }
+        Ok(removed)
     }
 }
