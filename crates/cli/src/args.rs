@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{acp, config, export, import, list, search, show, verify};
+use crate::commands::{acp, agents, check, config, export, import, list, search, show, verify};
 
 /// Sessions of ACP agents, kept and found again.
 #[derive(Debug, Parser)]
@@ -68,5 +68,7 @@ pub(crate) enum Command {
     Export(export::ExportArgs),
     Import(import::ImportArgs),
     Verify(verify::VerifyArgs),
+    Check(check::CheckArgs),
+    Agents(agents::AgentsArgs),
     Config(config::ConfigArgs),
 }

@@ -17,6 +17,9 @@ pub(crate) const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 /// The user's own folder.
 pub(crate) const HOME: &str = "HOME";
 
+/// The folders in which programs are looked for.
+pub(crate) const PATH: &str = "PATH";
+
 /// The variable of the setting `key`.
 pub(crate) fn of_setting(key: &str) -> String {
     format!("REJOIN_{}", key.to_uppercase())

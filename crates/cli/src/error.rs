@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
+use rejoin_check::CheckError;
 use rejoin_store::StoreError;
 use rejoin_transcript::TranscriptError;
 
@@ -130,6 +131,43 @@ pub(crate) enum Error {
         source: TranscriptError,
     },
 
+    /// Nothing says which agent is meant.
+    #[error("no agent is named")]
+    NoAgent,
+
+    /// The agent can't be checked.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+
+    /// There is no such rule.
+    #[error("there is no rule `{rule}`")]
+    UnknownRule {
+        /// How its id was to begin.
+        rule: String,
+    },
+
+    /// The file of prompts can't be understood.
+    #[error("{file} does not hold prompts")]
+    NotPrompts {
+        /// The file, as typed.
+        file: String,
+        /// What is wrong with it.
+        source: toml::de::Error,
+    },
+
+    /// A file can't be written.
+    #[error("{file} can't be written")]
+    CannotWrite {
+        /// The file, as typed.
+        file: String,
+        /// Why.
+        source: io::Error,
+    },
+
+    /// Somebody wanted the command to end before it had done what was asked.
+    #[error("interrupted")]
+    Interrupted,
+
     /// What was asked for can't be written. The only bare [`io::Error`] there is: the others are named above.
     #[error("the output can't be written")]
     Output(#[from] io::Error),
@@ -140,11 +178,13 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// The code to end with: 0 for a reader that has had enough, 1 for what a user can change, 255 for a bug of ours.
+    /// The code to end with: 0 for a reader that has had enough, 1 for what a user can change, 3 for what is wrong with an
+    /// agent, 255 for a bug of ours.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => 0,
             Self::Store(StoreError::Closed) => crate::BUG,
+            Self::Check(_) => crate::AGENT,
             Self::Store(_)
             | Self::NoStorePath
             | Self::NoConfigFile { .. }
@@ -160,6 +200,11 @@ impl Error {
             | Self::UnknownAgent { .. }
             | Self::CannotRead { .. }
             | Self::NotATranscript { .. }
+            | Self::NoAgent
+            | Self::UnknownRule { .. }
+            | Self::NotPrompts { .. }
+            | Self::CannotWrite { .. }
+            | Self::Interrupted
             | Self::Output(_)
             | Self::CannotStart(_) => 1,
         }
@@ -176,6 +221,9 @@ impl Error {
             Self::UnknownAgent { known, .. } => {
                 Some(format!("there is {}; or name its command: `rejoin acp -- COMMAND`", known.join(", ")))
             }
+            Self::NoAgent => Some("name its command: `rejoin check -- COMMAND`".to_owned()),
+            Self::UnknownRule { .. } => Some("see them all with `rejoin check --list`".to_owned()),
+            Self::NotPrompts { .. } => Some("see what it can hold with `rejoin check --help`".to_owned()),
             Self::NotATranscript { .. } => Some("import takes what `rejoin export ID` writes".to_owned()),
             Self::NotToml { .. }
             | Self::NoFileToTrust { .. }
@@ -185,6 +233,9 @@ impl Error {
             | Self::LogFile { .. }
             | Self::NoCurrentFolder(_)
             | Self::CannotRead { .. }
+            | Self::Check(_)
+            | Self::CannotWrite { .. }
+            | Self::Interrupted
             | Self::Output(_)
             | Self::CannotStart(_) => None,
         }

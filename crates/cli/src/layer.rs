@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use rejoin::{AgentCommand, AgentSource, LayerOptions, SessionLayer, Sharing, Taps};
+use rejoin::{AgentCommand, AgentSource, LayerOptions, SessionLayer, Taps};
 use rejoin_agent::{AgentConfig, BuiltInAgent};
 use rejoin_wire::{Command, Direction, Tap};
 
 use crate::commands::Context;
 use crate::error::Error;
+use crate::known_agents;
 use crate::settings::Settings;
 use crate::trace::{Between, Trace};
 
@@ -36,14 +37,16 @@ fn agent_of(args: AgentArgs, settings: &Settings) -> Result<AgentSource, Error> 
     let mut words = args.command.into_iter();
     if let Some(program) = words.next() {
         let command = Command { program, args: words.collect(), env: Vec::new(), cwd: None };
-        return Ok(AgentCommand { name: None, command, sharing: Sharing::Shared }.into());
+        let sharing = known_agents::sharing_of(&command.program);
+        return Ok(AgentCommand { name: None, command, sharing }.into());
     }
     let Some(name) = args.agent.or_else(|| settings.default_agent.clone()) else { return Ok(built_in(settings)) };
-    match settings.agents.get(&name).and_then(|agent| Some((agent, agent.command.split_first()?))) {
-        Some((agent, (program, args))) => {
-            let env = agent.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-            let command = Command { program: program.clone(), args: args.to_vec(), env, cwd: None };
-            Ok(AgentCommand { name: Some(name), command, sharing: agent.sharing }.into())
+    if let Some(agent) = settings.agents.get(&name) {
+        return Ok(AgentCommand { name: Some(name), command: agent.to_command(), sharing: agent.sharing }.into());
+    }
+    match known_agents::find(&name) {
+        Some(agent) => {
+            Ok(AgentCommand { name: Some(name), command: agent.to_command(), sharing: agent.sharing }.into())
         }
         None if name == BUILT_IN => Ok(built_in(settings)),
         None => {
@@ -54,7 +57,7 @@ fn agent_of(args: AgentArgs, settings: &Settings) -> Result<AgentSource, Error> 
 }
 
 /// The name by which our own agent can be chosen where another one is the default.
-const BUILT_IN: &str = "rejoin";
+pub(crate) const BUILT_IN: &str = "rejoin";
 
 fn built_in(settings: &Settings) -> AgentSource {
     let mcp = rejoin_mcp::Options { start_limit: settings.behaviour.mcp_start_limit, ..Default::default() };
@@ -89,7 +92,8 @@ impl Tap for TraceTap {
     }
 }
 
-fn taps_of(trace: Option<Trace>) -> Taps {
+/// Those who see the traffic that `trace` is to hold.
+pub(crate) fn taps_of(trace: Option<Trace>) -> Taps {
     let Some(trace) = trace.map(Arc::new) else { return Taps::default() };
     let tap = |between| -> Option<Arc<dyn Tap>> { Some(Arc::new(TraceTap { trace: Arc::clone(&trace), between })) };
     Taps { clients: tap(Between::Client), agents: tap(Between::Agent) }

@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod env_vars;
 mod error;
+mod known_agents;
 mod layer;
 mod logging;
 mod output;
@@ -29,6 +30,9 @@ use crate::output::Output;
 use crate::settings::{Settings, Warning};
 use crate::trace::Trace;
 
+/// Something is wrong with the agent.
+const AGENT: u8 = 3;
+
 /// A bug of ours.
 const BUG: u8 = 255;
 
@@ -49,6 +53,7 @@ fn start() -> ExitCode {
     match run(args) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::FoundProblems) => ExitCode::from(1),
+        Ok(Outcome::AgentFailed) => ExitCode::from(AGENT),
         Err(error) => {
             if error.exit_code() != 0 {
                 let _ = report::write_error(&mut anstream::stderr(), &error);

@@ -52,7 +52,8 @@ fn causes(error: &Error) -> Vec<String> {
     causes
 }
 
-fn write_hint(err: &mut dyn Write, hint: &str) -> io::Result<()> {
+/// Writes what to do.
+pub(crate) fn write_hint(err: &mut dyn Write, hint: &str) -> io::Result<()> {
     write_line(err, HINT, "hint", hint)
 }
 

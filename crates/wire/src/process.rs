@@ -145,16 +145,26 @@ impl Process {
     /// killed a second later.
     pub async fn end(&self) {
         if timeout(AFTER_INPUT_ENDS, self.wait()).await.is_err() {
-            self.signal(Kill::TERM);
+            self.terminate();
             // It is killed either way: others of its group may not have obeyed.
             let _ = timeout(AFTER_TERM, self.wait()).await;
         }
-        self.kill();
+        self.kill().await;
+    }
+
+    /// Kills the program and all that is left of its group at once, as `kill -9` does; returns when it is reaped.
+    pub async fn kill(&self) {
+        self.strike();
         let mut attended = self.attended.clone();
         while attended.changed().await.is_ok() {}
     }
 
-    fn kill(&self) {
+    /// Tells the program and its group to end, as `kill` does; whether it obeys is seen by [`Process::wait`].
+    pub fn terminate(&self) {
+        self.signal(Kill::TERM);
+    }
+
+    fn strike(&self) {
         self.signal(Kill::KILL);
         self.is_killed.notify_one();
     }
@@ -169,7 +179,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.kill();
+        self.strike();
     }
 }
 

@@ -29,16 +29,16 @@ pub(crate) async fn run(args: AcpArgs, context: &mut Context) -> Result<Outcome,
 }
 
 /// Whatever says that the program should end.
-struct Signals([Signal; 3]);
+pub(super) struct Signals([Signal; 3]);
 
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    pub(super) fn new() -> std::io::Result<Self> {
         let [interrupt, terminate, hangup] = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
         Ok(Self([signal(interrupt)?, signal(terminate)?, signal(hangup)?]))
     }
 
     /// Waits for one of them.
-    async fn any(&mut self) {
+    pub(super) async fn any(&mut self) {
         let [interrupt, terminate, hangup] = &mut self.0;
         tokio::select! {
             _ = interrupt.recv() => {}

@@ -1,6 +1,8 @@
 //! The commands: one file each.
 
 pub(crate) mod acp;
+pub(crate) mod agents;
+pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod export;
 pub(crate) mod import;
@@ -42,6 +44,8 @@ pub(crate) enum Outcome {
     Done,
     /// It found, and told, something that a person should look at.
     FoundProblems,
+    /// It found, and told, something that the agent does wrong.
+    AgentFailed,
 }
 
 /// Runs `command`.
@@ -54,6 +58,8 @@ pub(crate) async fn run(command: Command, context: &mut Context) -> Result<Outco
         Command::Export(args) => export::run(args, context).await,
         Command::Import(args) => import::run(args, context).await,
         Command::Verify(args) => verify::run(args, context).await,
+        Command::Check(args) => check::run(args, context).await,
+        Command::Agents(args) => agents::run(&args, context),
         Command::Config(args) => config::run(&args, context),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use rejoin::Sharing;
+use rejoin_wire::Command;
 
 use super::file::ConfigFile;
 use super::keys;
@@ -26,6 +27,15 @@ pub(crate) struct AgentCommand {
     pub(crate) env: BTreeMap<String, String>,
     /// Who shares a process.
     pub(crate) sharing: Sharing,
+}
+
+impl AgentCommand {
+    /// How its process is started.
+    pub(crate) fn to_command(&self) -> Command {
+        let mut words = self.command.iter().cloned();
+        let env = self.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        Command { program: words.next().unwrap_or_default(), args: words.collect(), env, cwd: None }
+    }
 }
 
 impl fmt::Debug for AgentCommand {

@@ -1,18 +1,13 @@
 //! Holds every message against the published schema of the protocol.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agent_client_protocol_schema::v1 as acp;
-use jsonschema::Validator;
+use rejoin_check::schema::{Call, To, problem_with_error, problem_with_params, problem_with_result};
 use rejoin_wire::{Direction, Tap};
 use serde_json::Value;
 use tokio::sync::watch;
-
-/// What we send or take on purpose though the schema does not have it: the method, and why.
-const EXCEPTIONS: [(&str, &str); 1] =
-    [("session/set_model", "older clients and agents have it; the newest schema no longer does")];
 
 /// Which side of the layer a tap is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,8 +84,9 @@ impl Tap for SchemaTap {
         let id = message.get("id").map(Value::to_string);
         if let Some(method) = message["method"].as_str() {
             // What a client says to us, and we to an agent, is one half of the protocol; the rest is the other.
-            let is_to_agent = is_ours == (self.side == Side::Agent);
-            let problem = check_params(is_to_agent, method, message.get("params"), id.is_some());
+            let to = if is_ours == (self.side == Side::Agent) { To::Agent } else { To::Client };
+            let call = if id.is_some() { Call::Request } else { Call::Notification };
+            let problem = problem_with_params(to, call, method, message.get("params"));
             let problem = problem.map(|problem| format!("{:?} {direction:?} {method}: {problem}: {line}", self.side));
             match id {
                 Some(id) => {
@@ -104,7 +100,7 @@ impl Tap for SchemaTap {
             let problem = match requests {
                 Some(requests) => settle(requests, &message),
                 // An answer to a line that was no request.
-                None => message.get("error").and_then(|error| check(ERROR, error)),
+                None => message.get("error").and_then(problem_with_error),
             };
             let problem = problem.map(|problem| format!("{:?} {direction:?} answer: {problem}: {line}", self.side));
             seen.violations.extend(problem);
@@ -121,98 +117,13 @@ fn settle(requests: &mut Vec<Request>, message: &Value) -> Option<String> {
         // A bad request is refused: that is how it should be. So is one whose id is in use.
         let at = requests.iter().position(|request| request.problem.is_some()).unwrap_or(requests.len() - 1);
         requests.remove(at);
-        return check(ERROR, error);
+        return problem_with_error(error);
     }
-    let problem_of = |request: &Request| check_result(&request.method, &message["result"]);
+    let problem_of = |request: &Request| problem_with_result(&request.method, &message["result"]);
     let at = requests.iter().position(|request| problem_of(request).is_none()).unwrap_or(0);
     let request = requests.remove(at);
     request.problem.clone().or_else(|| problem_of(&request).map(|problem| format!("{}: {problem}", request.method)))
 }
-
-fn check_params(is_to_agent: bool, method: &str, params: Option<&Value>, is_request: bool) -> Option<String> {
-    let half = if is_to_agent { TO_AGENT } else { TO_CLIENT };
-    let known = half.iter().find(|known| known.name == method && known.result.is_some() == is_request);
-    match known {
-        Some(known) => check(known.params, params.unwrap_or(&Value::Object(serde_json::Map::new()))),
-        None if method.starts_with('_') || EXCEPTIONS.iter().any(|(exception, _)| *exception == method) => None,
-        None => Some("the schema has no such method".to_owned()),
-    }
-}
-
-fn check_result(method: &str, result: &Value) -> Option<String> {
-    let known = TO_AGENT.iter().chain(TO_CLIENT).find(|known| known.name == method)?;
-    // Nothing at all is an empty result.
-    let empty = Value::Object(serde_json::Map::new());
-    check(known.result?, if result.is_null() { &empty } else { result })
-}
-
-/// How to get the schema of a type.
-type SchemaOf = fn() -> schemars::Schema;
-
-fn check(schema: SchemaOf, value: &Value) -> Option<String> {
-    static VALIDATORS: LazyLock<Mutex<HashMap<usize, Arc<Validator>>>> = LazyLock::new(Mutex::default);
-    let mut validators = VALIDATORS.lock().unwrap();
-    let compile = || Arc::new(jsonschema::validator_for(schema().as_value()).unwrap());
-    let validator = Arc::clone(validators.entry(schema as usize).or_insert_with(compile));
-    drop(validators);
-    let problems: Vec<String> =
-        validator.iter_errors(value).map(|error| format!("{error} at {}", error.instance_path())).collect();
-    (!problems.is_empty()).then(|| problems.join("; "))
-}
-
-struct Method {
-    name: &'static str,
-    params: SchemaOf,
-    /// None for a notification.
-    result: Option<SchemaOf>,
-}
-
-const ERROR: SchemaOf = || schemars::schema_for!(acp::Error);
-
-macro_rules! methods {
-    ($($name:literal $params:ident $($result:ident)?;)*) => {
-        &[$(Method { name: $name, params: || schemars::schema_for!(acp::$params), result: methods!(@ $($result)?) },)*]
-    };
-    (@ $result:ident) => { Some(|| schemars::schema_for!(acp::$result)) };
-    (@) => { None };
-}
-
-const TO_AGENT: &[Method] = methods! {
-    "initialize" InitializeRequest InitializeResponse;
-    "authenticate" AuthenticateRequest AuthenticateResponse;
-    "logout" LogoutRequest LogoutResponse;
-    "session/new" NewSessionRequest NewSessionResponse;
-    "session/load" LoadSessionRequest LoadSessionResponse;
-    "session/resume" ResumeSessionRequest ResumeSessionResponse;
-    "session/list" ListSessionsRequest ListSessionsResponse;
-    "session/fork" ForkSessionRequest ForkSessionResponse;
-    "session/close" CloseSessionRequest CloseSessionResponse;
-    "session/delete" DeleteSessionRequest DeleteSessionResponse;
-    "session/prompt" PromptRequest PromptResponse;
-    "session/set_mode" SetSessionModeRequest SetSessionModeResponse;
-    "session/set_config_option" SetSessionConfigOptionRequest SetSessionConfigOptionResponse;
-    "session/set_title" SetSessionTitleRequest SetSessionTitleResponse;
-    "session/archive" ArchiveSessionRequest ArchiveSessionResponse;
-    "session/unarchive" UnarchiveSessionRequest UnarchiveSessionResponse;
-    "session/status" SessionStatusRequest SessionStatusResponse;
-    "session/cancel" CancelNotification;
-    "$/cancel_request" CancelRequestNotification;
-};
-
-const TO_CLIENT: &[Method] = methods! {
-    "session/update" SessionNotification;
-    "session/request_permission" RequestPermissionRequest RequestPermissionResponse;
-    "fs/read_text_file" ReadTextFileRequest ReadTextFileResponse;
-    "fs/write_text_file" WriteTextFileRequest WriteTextFileResponse;
-    "terminal/create" CreateTerminalRequest CreateTerminalResponse;
-    "terminal/output" TerminalOutputRequest TerminalOutputResponse;
-    "terminal/release" ReleaseTerminalRequest ReleaseTerminalResponse;
-    "terminal/wait_for_exit" WaitForTerminalExitRequest WaitForTerminalExitResponse;
-    "terminal/kill" KillTerminalRequest KillTerminalResponse;
-    "elicitation/create" CreateElicitationRequest CreateElicitationResponse;
-    "elicitation/complete" CompleteElicitationNotification;
-    "$/cancel_request" CancelRequestNotification;
-};
 
 #[test]
 fn what_breaks_the_schema_is_noted() {
