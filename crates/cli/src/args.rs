@@ -4,17 +4,20 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{acp, agents, check, config, export, import, list, search, show, verify};
+use crate::commands::{acp, agents, chat, check, config, export, import, list, search, show, verify};
 
 /// Sessions of ACP agents, kept and found again.
 #[derive(Debug, Parser)]
-#[command(name = "rejoin", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "rejoin", version, max_term_width = 100, after_help = WITHOUT_COMMAND)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
+
+const WITHOUT_COMMAND: &str = "Without a command, `rejoin` is the chat at a terminal, and `rejoin acp` where both input and output are \
+                               piped.";
 
 const STORE_HELP: &str = "Where sessions are kept [env: REJOIN_STORE] [default: $XDG_DATA_HOME/rejoin/sessions.db]";
 const LOG_HELP: &str = "How much to log, to standard error or `--log-file` [env: REJOIN_LOG] [default: off]";
@@ -62,6 +65,7 @@ pub(crate) enum LogLevel {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Acp(acp::AcpArgs),
+    Chat(chat::ChatArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
     Search(search::SearchArgs),

@@ -19,6 +19,8 @@ pub(crate) const HOME: &str = "HOME";
 
 /// The folders in which programs are looked for.
 pub(crate) const PATH: &str = "PATH";
+/// The kind of the terminal.
+pub(crate) const TERM: &str = "TERM";
 
 /// The variable of the setting `key`.
 pub(crate) fn of_setting(key: &str) -> String {

@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
+use rejoin_chat::{Blame, ChatError};
 use rejoin_check::CheckError;
 use rejoin_store::StoreError;
 use rejoin_transcript::TranscriptError;
@@ -113,6 +114,48 @@ pub(crate) enum Error {
         known: Vec<String>,
     },
 
+    /// Only one of input and output is a terminal, and nothing says what is wanted.
+    #[error("standard {terminal} is a terminal, and standard {other} is not")]
+    HalfTerminal {
+        /// What is one.
+        terminal: &'static str,
+        /// What is not.
+        other: &'static str,
+    },
+
+    /// The chat has nothing to be drawn on.
+    #[error("the chat needs a terminal: {reason}")]
+    NoTerminal {
+        /// What is wrong with what there is.
+        reason: String,
+    },
+
+    /// The log would be written over the chat.
+    #[error("the log can't be written to the terminal on which the chat is")]
+    LogOnScreen,
+
+    /// An option is for a single prompt, and there is none.
+    #[error("`{option}` is for a single prompt")]
+    NoPrompt {
+        /// The option.
+        option: &'static str,
+    },
+
+    /// There is nothing to say to the agent.
+    #[error("the prompt is empty")]
+    EmptyPrompt,
+
+    /// There is no session to continue.
+    #[error("there is no session of {cwd}")]
+    NothingToContinue {
+        /// The folder.
+        cwd: String,
+    },
+
+    /// The chat did not end well.
+    #[error(transparent)]
+    Chat(#[from] ChatError),
+
     /// A file can't be read.
     #[error("{file} can't be read")]
     CannotRead {
@@ -178,11 +221,21 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// The code to end with: 0 for a reader that has had enough, 1 for what a user can change, 3 for what is wrong with an
+    /// The code to end with: 0 for a reader that has had enough, 1 for what a user can change, 2 for wrong usage, 3 for the
     /// agent, 255 for a bug of ours.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => 0,
+            Self::Output(error) | Self::Chat(ChatError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => 0,
+            Self::HalfTerminal { .. }
+            | Self::NoTerminal { .. }
+            | Self::LogOnScreen
+            | Self::NoPrompt { .. }
+            | Self::EmptyPrompt => crate::USAGE,
+            Self::Chat(error) => match error.blame() {
+                Blame::User => 1,
+                Blame::Agent => crate::AGENT,
+                Blame::Program => crate::BUG,
+            },
             Self::Store(StoreError::Closed) => crate::BUG,
             Self::Check(_) => crate::AGENT,
             Self::Store(_)
@@ -198,6 +251,7 @@ impl Error {
             | Self::LogFile { .. }
             | Self::NoCurrentFolder(_)
             | Self::UnknownAgent { .. }
+            | Self::NothingToContinue { .. }
             | Self::CannotRead { .. }
             | Self::NotATranscript { .. }
             | Self::NoAgent
@@ -224,6 +278,15 @@ impl Error {
             Self::NoAgent => Some("name its command: `rejoin check -- COMMAND`".to_owned()),
             Self::UnknownRule { .. } => Some("see them all with `rejoin check --list`".to_owned()),
             Self::NotPrompts { .. } => Some("see what it can hold with `rejoin check --help`".to_owned()),
+            Self::HalfTerminal { .. } => {
+                Some("ask once with `rejoin chat -p PROMPT`, or speak ACP with `rejoin acp`".to_owned())
+            }
+            Self::NoTerminal { .. } => Some("ask once with `rejoin chat -p PROMPT`".to_owned()),
+            Self::LogOnScreen => Some("write it to a file with `--log-file FILE`".to_owned()),
+            Self::NoPrompt { .. } => Some("say what to ask with `-p PROMPT`".to_owned()),
+            Self::EmptyPrompt => Some("write it behind `-p`, or to standard input".to_owned()),
+            Self::NothingToContinue { .. } => Some("begin one with `rejoin chat`".to_owned()),
+            Self::Chat(error) => error.hint(),
             Self::NotATranscript { .. } => Some("import takes what `rejoin export ID` writes".to_owned()),
             Self::NotToml { .. }
             | Self::NoFileToTrust { .. }

@@ -1,9 +1,11 @@
 //! The session layer as the arguments and the settings want it: which agent, which limits, what is traced.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rejoin::{AgentCommand, AgentSource, LayerOptions, SessionLayer, Taps};
 use rejoin_agent::{AgentConfig, BuiltInAgent};
+use rejoin_transcript::AgentInfo;
 use rejoin_wire::{Command, Direction, Tap};
 
 use crate::commands::Context;
@@ -13,7 +15,7 @@ use crate::settings::Settings;
 use crate::trace::{Between, Trace};
 
 /// Which agent stands behind the layer.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct AgentArgs {
     /// The agent with this name in the configuration; `rejoin` is the built-in one
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
@@ -22,6 +24,35 @@ pub(crate) struct AgentArgs {
     /// The command that starts the agent, and its arguments [default: `default_agent` of the configuration, else the built-in agent]
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+impl AgentArgs {
+    /// Whether no agent was asked for.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.agent.is_none() && self.command.is_empty()
+    }
+
+    /// The agent that `info` tells of, if it can be started by its name. A command that is only noted in a session is not
+    /// run: the session may come from somebody else.
+    pub(crate) fn known(info: &AgentInfo, settings: &Settings) -> Option<Self> {
+        let is_built_in = info.name == BUILT_IN && info.command.is_empty();
+        let is_known = is_built_in || settings.agents.contains_key(&info.name);
+        is_known.then(|| Self { agent: Some(info.name.clone()), command: Vec::new() })
+    }
+
+    /// How they are typed, with a blank before each.
+    pub(crate) fn typed(&self) -> String {
+        let name = self.agent.iter().flat_map(|name| ["--agent", name.as_str()]);
+        let command =
+            (!self.command.is_empty()).then_some("--").into_iter().chain(self.command.iter().map(String::as_str));
+        name.chain(command).map(|word| format!(" {}", quoted(word))).collect()
+    }
+}
+
+/// `word` as a shell takes it.
+pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
+    // Only what holds a NUL can't be quoted, and no argument does.
+    shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
 }
 
 /// The layer over the store of `context`, with the agent that `args` ask for.

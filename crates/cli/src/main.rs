@@ -13,6 +13,7 @@ mod output;
 mod report;
 mod row;
 mod settings;
+mod signals;
 mod table;
 mod times;
 mod trace;
@@ -30,9 +31,10 @@ use crate::output::Output;
 use crate::settings::{Settings, Warning};
 use crate::trace::Trace;
 
-/// Something is wrong with the agent.
+/// The program was called in a way that makes no sense.
+const USAGE: u8 = 2;
+/// The agent did not do what it should.
 const AGENT: u8 = 3;
-
 /// A bug of ours.
 const BUG: u8 = 255;
 
@@ -67,7 +69,7 @@ fn run(args: Args) -> Result<Outcome, Error> {
     let cwd = std::env::current_dir().ok();
     let settings = Settings::resolve(args.global, |name| std::env::var_os(name), cwd.as_deref())?;
     let mut err = Box::new(anstream::stderr());
-    write_warnings(&settings, &args.command, &mut err);
+    write_warnings(&settings, args.command.as_ref(), &mut err);
     logging::start(&settings.log)?;
     let trace = settings.trace.as_deref().map(Trace::open).transpose()?;
     tracing::debug!(store = %settings.store.display(), "the store");
@@ -84,8 +86,8 @@ fn run(args: Args) -> Result<Outcome, Error> {
 }
 
 /// Says what is wrong with the files of settings. One that is about to be trusted need not be said to be not trusted.
-fn write_warnings(settings: &Settings, command: &Command, err: &mut dyn Write) {
-    let is_trusting = matches!(command, Command::Config(ConfigArgs { command: Some(ConfigCommand::Trust(_)) }));
+fn write_warnings(settings: &Settings, command: Option<&Command>, err: &mut dyn Write) {
+    let is_trusting = matches!(command, Some(Command::Config(ConfigArgs { command: Some(ConfigCommand::Trust(_)) })));
     for warning in &settings.warnings {
         if !(is_trusting && matches!(warning, Warning::NotTrusted { .. })) {
             // Where this can't be written, the command may still do what was asked.

@@ -3,14 +3,13 @@
 //! Colours are written only to a terminal, and only if the environment does not forbid them. All else goes out byte
 //! for byte, so that an export is exactly what is stored.
 
-use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+pub(crate) use rejoin_chat::text::{columns, cut_end, cut_start, one_line, printable};
 use serde::Serialize;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// For what names or explains other things.
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -45,6 +44,11 @@ impl Output {
         self.width
     }
 
+    /// Whether there are colours here.
+    pub(crate) fn is_coloured(&self) -> bool {
+        self.is_coloured
+    }
+
     /// `text` in `style`, if there are styles here.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         if self.is_coloured { format!("{style}{text}{style:#}") } else { text.to_owned() }
@@ -67,63 +71,6 @@ impl Write for Output {
     }
 }
 
-/// `text` with control characters made visible, so that what an agent wrote can't command the terminal. Line breaks
-/// and tabs stay.
-pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    let is_harmful = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    if !text.contains(is_harmful) {
-        return text.into();
-    }
-    let show = |c: char| match c {
-        '\r' => None,
-        '\0'..='\x1f' if is_harmful(c) => char::from_u32(0x2400 + u32::from(c)),
-        _ if is_harmful(c) => Some(char::REPLACEMENT_CHARACTER),
-        _ => Some(c),
-    };
-    text.chars().filter_map(show).collect()
-}
-
-/// `text` on one line.
-pub(crate) fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    printable(&words.join(" ")).into_owned()
-}
-
-/// The columns that `text` takes on a terminal.
-pub(crate) fn columns(text: &str) -> usize {
-    text.width()
-}
-
-/// As much of the beginning of `text` as fits in `width` columns.
-pub(crate) fn cut_end(text: &str, width: usize) -> Cow<'_, str> {
-    if columns(text) <= width {
-        return text.into();
-    }
-    let kept = fitting(text.chars(), width);
-    format!("{}…", text.chars().take(kept).collect::<String>().trim_end()).into()
-}
-
-/// As much of the end of `text` as fits in `width` columns.
-pub(crate) fn cut_start(text: &str, width: usize) -> Cow<'_, str> {
-    if columns(text) <= width {
-        return text.into();
-    }
-    let skipped = text.chars().count() - fitting(text.chars().rev(), width);
-    format!("…{}", text.chars().skip(skipped).collect::<String>()).into()
-}
-
-/// How many of `chars` fit in `width` columns beside an ellipsis.
-fn fitting(chars: impl Iterator<Item = char>, width: usize) -> usize {
-    let mut room = width.saturating_sub(1);
-    let fits = |c: &char| {
-        let columns = c.width().unwrap_or(0);
-        let fits = columns <= room;
-        room = room.saturating_sub(columns);
-        fits
-    };
-    chars.take_while(fits).count()
-}
-
 /// `path` with the user's own folder as `~`.
 pub(crate) fn short_path(path: &str, home: Option<&Path>) -> String {
     let inside = home.and_then(|home| Path::new(path).strip_prefix(home).ok());
@@ -138,20 +85,6 @@ pub(crate) fn short_path(path: &str, home: Option<&Path>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_an_agent_wrote_can_not_command_the_terminal() {
-        assert_eq!(printable("a\x1b[31mb\r\n\tc\u{9b}d"), "a␛[31mb\n\tc\u{fffd}d");
-    }
-
-    #[test]
-    fn text_is_cut_by_the_columns_it_takes() {
-        assert_eq!(cut_end("abcdef", 6), "abcdef");
-        assert_eq!(cut_end("abc def", 5), "abc…");
-        assert_eq!(cut_end("東京都庁", 6), "東京…");
-        assert_eq!(cut_start("/home/anna/src", 8), "…nna/src");
-        assert_eq!(cut_start("東京都庁", 6), "…都庁");
-    }
 
     #[test]
     fn only_folders_inside_home_are_shown_as_such() {

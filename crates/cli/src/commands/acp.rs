@@ -1,14 +1,14 @@
 //! `rejoin acp`: ACP on standard input and output, with an agent behind.
 
 use rejoin::Transport;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{Context, Outcome};
 use crate::error::Error;
 use crate::layer::{AgentArgs, layer_of};
+use crate::signals::Signals;
 
 /// Speak ACP on standard input and output, with an agent behind
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin acp                          the built-in agent
@@ -26,24 +26,4 @@ pub(crate) async fn run(args: AcpArgs, context: &mut Context) -> Result<Outcome,
     let mut signals = Signals::new().map_err(Error::CannotStart)?;
     tokio::join!(layer.serve_until(transport, signals.any()), layer.tidy());
     Ok(Outcome::Done)
-}
-
-/// Whatever says that the program should end.
-pub(super) struct Signals([Signal; 3]);
-
-impl Signals {
-    pub(super) fn new() -> std::io::Result<Self> {
-        let [interrupt, terminate, hangup] = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-        Ok(Self([signal(interrupt)?, signal(terminate)?, signal(hangup)?]))
-    }
-
-    /// Waits for one of them.
-    pub(super) async fn any(&mut self) {
-        let [interrupt, terminate, hangup] = &mut self.0;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    }
 }

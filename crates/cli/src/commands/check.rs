@@ -10,13 +10,13 @@ use rejoin_check::{Check, Finding, Level, Limits, Prompts, Report, Rule, Status,
 use rejoin_wire::Command;
 use serde_json::json;
 
-use super::acp::Signals;
 use super::{Context, Outcome, count};
 use crate::error::Error;
 use crate::known_agents;
 use crate::layer::{AgentArgs, taps_of};
 use crate::output::{BAD, BOLD, DIM, GOOD, Output, one_line, printable};
 use crate::settings::Settings;
+use crate::signals::Signals;
 use crate::table::{Column, Fit, Side, write_table};
 
 /// How many broken rules are explained.

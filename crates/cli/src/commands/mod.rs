@@ -2,6 +2,7 @@
 
 pub(crate) mod acp;
 pub(crate) mod agents;
+pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod export;
@@ -48,10 +49,12 @@ pub(crate) enum Outcome {
     AgentFailed,
 }
 
-/// Runs `command`.
-pub(crate) async fn run(command: Command, context: &mut Context) -> Result<Outcome, Error> {
+/// Runs `command`, or what there is without one.
+pub(crate) async fn run(command: Option<Command>, context: &mut Context) -> Result<Outcome, Error> {
+    let Some(command) = command else { return chat::run_without_command(context).await };
     match command {
         Command::Acp(args) => acp::run(args, context).await,
+        Command::Chat(args) => chat::run(args, context).await,
         Command::List(args) => list::run(args, context).await,
         Command::Show(args) => show::run(args, context).await,
         Command::Search(args) => search::run(args, context).await,

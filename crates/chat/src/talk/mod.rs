@@ -1,0 +1,91 @@
+//! The interactive chat: what came in goes to a state machine, which says what to do and what there is to see.
+
+mod chat;
+mod commands;
+mod completion;
+mod details;
+mod driver;
+mod form;
+mod history;
+mod input;
+mod keyboard;
+mod keys;
+mod menu;
+mod opening;
+mod question;
+mod session;
+mod transcript;
+mod view;
+mod wishes;
+
+use crossterm::event::KeyEvent;
+use rejoin_wire::{Received, RequestId, RpcError};
+use serde_json::Value;
+
+use crate::look::screen::Size;
+use crate::protocol::Failure;
+
+pub use driver::{Talked, talk};
+
+/// Something happened.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Key(KeyEvent),
+    /// Text was pasted.
+    Paste(String),
+    Resized(Size),
+    /// The layer said something.
+    Received(Received<Tag>),
+    /// The layer is gone.
+    LayerGone,
+    /// Time has passed.
+    Tick,
+}
+
+/// Which request an answer is to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Tag {
+    Initialize,
+    List,
+    New,
+    Load,
+    /// The prompt with this number.
+    Prompt(u64),
+    /// A choice, and the value that it is to have.
+    Choose(String, Value),
+    Authenticate,
+    /// A session that is left.
+    Close,
+}
+
+/// Something to do.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    Request {
+        method: &'static str,
+        params: Value,
+        tag: Tag,
+    },
+    Notify {
+        method: &'static str,
+        params: Value,
+    },
+    Respond {
+        id: RequestId,
+        outcome: Result<Value, RpcError>,
+    },
+    /// The screen is to be drawn anew.
+    Redraw,
+    /// The program is to be stopped until the shell continues it.
+    Suspend,
+}
+
+/// Why the chat is over.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum End {
+    /// The user wants so.
+    Quit,
+    /// There is no session to talk in.
+    Failed(Failure),
+    LayerGone,
+}

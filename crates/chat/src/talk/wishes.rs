@@ -1,0 +1,127 @@
+//! What the user wants: to say something, to choose, to look.
+
+use serde_json::{Value, json};
+
+use super::End;
+use super::Tag;
+use super::chat::{Chat, MenuValue};
+use super::commands::{self, Own};
+use super::details::{About, Details};
+use super::menu::{Menu, MenuRow};
+use super::question::Question;
+use super::view::key_lines;
+use crate::look::Detail;
+use crate::look::item::Item;
+use crate::look::line::Line;
+use crate::protocol::Choice;
+use crate::text::one_line;
+
+impl Chat {
+    pub(super) fn send(&mut self) {
+        let Some(session) = &mut self.session else { return };
+        let text = self.input.text().trim_end().to_owned();
+        if text.trim().is_empty() {
+            return;
+        }
+        self.input.take();
+        self.history.add(&text);
+        self.completion.reset();
+        if let Some(own) = commands::own(&text, &session.commands) {
+            return self.run(own);
+        }
+        let prompt = json!([{ "type": "text", "text": text }]);
+        let params = json!({ "sessionId": session.id, "prompt": prompt });
+        let number = session.prompt(text, self.now);
+        self.request("session/prompt", params, Tag::Prompt(number));
+    }
+
+    pub(super) fn run(&mut self, own: Own) {
+        match own {
+            Own::Mode => {
+                let mode = self.session.as_ref().and_then(|session| session.choices.mode()).map(|it| it.id.clone());
+                self.open_values(|choice| Some(&choice.id) == mode.as_ref());
+            }
+            Own::Model => {
+                let model = self.session.as_ref().and_then(|session| session.choices.model()).map(|it| it.id.clone());
+                self.open_values(|choice| Some(&choice.id) == model.as_ref());
+            }
+            Own::Options => self.open_options(),
+            Own::New | Own::Sessions if self.is_running() => {
+                self.show(Item::Remark("a turn is running: Esc cancels it".to_owned()));
+            }
+            Own::New => self.open_new(),
+            Own::Sessions => self.list(None),
+            Own::Details => self.open(About::Conversation),
+            Own::Keys => self.open(About::Keys),
+            Own::Quit => self.end = Some(End::Quit),
+        }
+    }
+
+    pub(super) fn next_mode(&mut self) {
+        let mode = self.session.as_ref().and_then(|session| session.choices.mode());
+        let next = mode.and_then(|mode| Some((mode.id.clone(), mode.next()?.value.clone())));
+        match next {
+            Some((id, value)) => self.choose(&id, &value),
+            None => self.show(Item::Remark("the agent has no modes".to_owned())),
+        }
+    }
+
+    pub(super) fn choose(&mut self, id: &str, value: &Value) {
+        let Some(session) = &self.session else { return };
+        let Some(choice) = session.choices.list.iter().find(|choice| choice.id == id) else { return };
+        let (method, params) = choice.request(&session.id, value);
+        self.request(method, params, Tag::Choose(id.to_owned(), value.clone()));
+    }
+
+    pub(super) fn open_options(&mut self) {
+        let Some(session) = &self.session else { return };
+        let row = |choice: &Choice| MenuRow {
+            label: one_line(&choice.name),
+            note: one_line(&choice.current_name()),
+            value: MenuValue::Choice(choice.id.clone()),
+        };
+        let rows: Vec<_> = session.choices.list.iter().map(row).collect();
+        if rows.is_empty() {
+            return self.show(Item::Remark("the agent has nothing to choose".to_owned()));
+        }
+        self.menu = Some(Menu::new("Options", rows, 0));
+    }
+
+    /// Shows the values of the choice that `is_wanted`.
+    pub(super) fn open_values(&mut self, is_wanted: impl Fn(&Choice) -> bool) {
+        let Some(session) = &self.session else { return };
+        let Some(choice) = session.choices.list.iter().find(|choice| is_wanted(choice)) else {
+            return self.show(Item::Remark("the agent has nothing to choose from there".to_owned()));
+        };
+        let current = choice.values.iter().position(|value| value.value == choice.current).unwrap_or(0);
+        let rows = choice.values.iter().map(|value| {
+            let note: Vec<&str> =
+                [&value.group, &value.description].into_iter().flatten().map(String::as_str).collect();
+            MenuRow {
+                label: one_line(&value.name),
+                note: one_line(&note.join(" · ")),
+                value: MenuValue::Value { choice: choice.id.clone(), value: value.value.clone() },
+            }
+        });
+        self.menu = Some(Menu::new(one_line(&choice.name), rows.collect(), current));
+    }
+
+    /// Shows something on a screen of its own.
+    pub(super) fn open(&mut self, about: About) {
+        let lines = match about {
+            About::Conversation => self.whole_conversation(),
+            About::Keys => key_lines(self.size.width),
+        };
+        self.details = Some(Details::new(about, lines, self.size));
+    }
+
+    pub(super) fn whole_conversation(&self) -> Vec<Line> {
+        let look = self.look(Detail::Full);
+        let mut lines = self.session.as_ref().map(|session| session.transcript.all_lines(look)).unwrap_or_default();
+        if let Some(call) = self.questions.front().and_then(Question::call) {
+            lines.push(Line::blank());
+            lines.extend(Item::ToolCall(call.clone()).lines(look));
+        }
+        lines
+    }
+}

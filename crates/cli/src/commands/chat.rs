@@ -1,0 +1,275 @@
+//! `rejoin chat`: talk with an agent in the terminal, or ask it once; and what `rejoin` does without a command.
+
+use std::io::{IsTerminal, Read, Write};
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use rejoin::Transport;
+use rejoin_chat::{Colours, Form, OnceOptions, Permissions, Start, TalkOptions, Talked, ask_once, talk};
+use rejoin_store::{ListFilter, resolve_cwd};
+use rejoin_transcript::{SessionFacts, Timestamp};
+
+use super::{Context, OWNER, Outcome, SHORT_ID, acp};
+use crate::args::LogLevel;
+use crate::env_vars;
+use crate::error::Error;
+use crate::layer::{AgentArgs, layer_of, quoted};
+use crate::output::{DIM, short_path};
+use crate::settings::{Source, keys};
+use crate::signals::Signals;
+use crate::times;
+
+/// How many bytes may be on the way between the chat and the layer.
+const ROOM: usize = 64 * 1024;
+
+/// What stands for standard input as a prompt.
+const STDIN: &str = "-";
+
+/// Talk with an agent in the terminal, or ask it once
+#[derive(Debug, Default, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin chat                               a new session with the built-in or the default agent
+  rejoin chat -- claude-agent-acp           with any ACP agent
+  rejoin chat --continue                    the newest session of this folder
+  rejoin chat --session 0c5f2a91            any session, by the beginning of its id
+  rejoin chat -p 'What is in here?'         ask once, and print the answer
+  git diff | rejoin chat --output json      the prompt from standard input, the answer for a program
+
+In the chat, `?` shows the keys.")]
+pub(crate) struct ChatArgs {
+    #[command(flatten)]
+    agent: AgentArgs,
+
+    /// Rejoin the session with this id, or the beginning of it that no other id has
+    #[arg(long, value_name = "ID", conflicts_with = "newest")]
+    session: Option<String>,
+
+    /// Rejoin the newest session of this folder
+    #[arg(short, long = "continue")]
+    newest: bool,
+
+    /// Ask once and print the answer; `-` takes the prompt from standard input, as does a pipe without this option
+    #[arg(short, long, value_name = "PROMPT", allow_hyphen_values = true)]
+    prompt: Option<String>,
+
+    /// What to print of the answer to a single prompt [default: text]
+    #[arg(long, value_name = "FORM")]
+    output: Option<OutputForm>,
+
+    /// Let the agent do what it asks permission for, where nobody can be asked; without this, it is refused
+    #[arg(long)]
+    allow: bool,
+}
+
+/// What is printed of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OutputForm {
+    /// The agent's words as they come; tool calls and notices go to standard error
+    Text,
+    /// One JSON object
+    Json,
+    /// One ACP update a line, then that object
+    StreamJson,
+}
+
+/// What is a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Terminals {
+    input: bool,
+    output: bool,
+}
+
+/// What is to be done.
+#[derive(Debug, PartialEq, Eq)]
+enum Way {
+    Talk,
+    /// Ask this.
+    Ask(String),
+    /// Ask what is read from standard input.
+    AskFromInput,
+}
+
+/// Runs the command.
+pub(super) async fn run(args: ChatArgs, context: &mut Context) -> Result<Outcome, Error> {
+    let way = way(&args, Terminals::find())?;
+    let cwd = current_folder()?;
+    let (start, of_session) = start_of(&args, &cwd, context).await?;
+    // A session is rejoined with its own agent, unless another is named.
+    let agent = if args.agent.is_empty() { of_session.unwrap_or_default() } else { args.agent.clone() };
+    match way {
+        Way::Talk => talk_with(agent, start, cwd, context).await,
+        Way::Ask(prompt) => ask(agent, &args, prompt, start, cwd, context).await,
+        Way::AskFromInput => {
+            let mut prompt = String::new();
+            let read = std::io::stdin().read_to_string(&mut prompt);
+            read.map_err(|source| Error::CannotRead { file: "standard input".to_owned(), source })?;
+            ask(agent, &args, prompt, start, cwd, context).await
+        }
+    }
+}
+
+/// Runs `rejoin` without a command: the chat for people, ACP for programs.
+pub(super) async fn run_without_command(context: &mut Context) -> Result<Outcome, Error> {
+    match Terminals::find() {
+        Terminals { input: true, output: true } => {
+            talk_with(AgentArgs::default(), Start::Pick, current_folder()?, context).await
+        }
+        Terminals { input: false, output: false } => acp::run(acp::AcpArgs::default(), context).await,
+        Terminals { input: true, output: false } => Err(Error::HalfTerminal { terminal: "input", other: "output" }),
+        Terminals { input: false, output: true } => Err(Error::HalfTerminal { terminal: "output", other: "input" }),
+    }
+}
+
+impl Terminals {
+    fn find() -> Self {
+        Self { input: std::io::stdin().is_terminal(), output: std::io::stdout().is_terminal() }
+    }
+}
+
+fn way(args: &ChatArgs, terminals: Terminals) -> Result<Way, Error> {
+    match &args.prompt {
+        Some(prompt) if prompt == STDIN => Ok(Way::AskFromInput),
+        Some(prompt) => Ok(Way::Ask(prompt.clone())),
+        None if !terminals.input => Ok(Way::AskFromInput),
+        None if args.output.is_some() => Err(Error::NoPrompt { option: "--output" }),
+        None if args.allow => Err(Error::NoPrompt { option: "--allow" }),
+        None if !terminals.output => Err(Error::NoTerminal { reason: "standard output is none".to_owned() }),
+        None => Ok(Way::Talk),
+    }
+}
+
+fn current_folder() -> Result<String, Error> {
+    let folder = std::env::current_dir().map_err(Error::NoCurrentFolder)?;
+    Ok(folder.to_string_lossy().into_owned())
+}
+
+/// The session that `args` ask for, and its agent, if that can be started.
+async fn start_of(args: &ChatArgs, cwd: &str, context: &Context) -> Result<(Start, Option<AgentArgs>), Error> {
+    let facts = match &args.session {
+        Some(id) => {
+            let store = context.settings.open_store_to_read()?;
+            let id = store.resolve(OWNER, id).await?;
+            store.session(&id).await?.facts
+        }
+        None if args.newest => newest(cwd, context).await?,
+        None => return Ok((Start::New, None)),
+    };
+    let agent = AgentArgs::known(&facts.agent, &context.settings);
+    Ok((Start::Load { session_id: facts.session_id.to_string(), cwd: facts.cwd.raw }, agent))
+}
+
+/// The newest session of the folder `cwd`.
+async fn newest(cwd: &str, context: &Context) -> Result<SessionFacts, Error> {
+    let store = context.settings.open_store_to_read()?;
+    let folder = Some(resolve_cwd(cwd).canonical);
+    let filter = ListFilter { owner: OWNER.to_owned(), cwd: folder, ..ListFilter::default() };
+    let page = store.list(&filter, None, 1).await?;
+    let none = || Error::NothingToContinue { cwd: short_path(cwd, context.settings.home.as_deref()) };
+    page.sessions.into_iter().next().ok_or_else(none)
+}
+
+async fn talk_with(agent: AgentArgs, start: Start, cwd: String, context: &mut Context) -> Result<Outcome, Error> {
+    if std::env::var_os(env_vars::TERM).is_none_or(|kind| kind.is_empty() || kind == "dumb") {
+        return Err(Error::NoTerminal { reason: format!("{} names none that can be drawn on", env_vars::TERM) });
+    }
+    let log = &context.settings.log;
+    if log.level != LogLevel::Off && log.file.is_none() && std::io::stderr().is_terminal() {
+        return Err(Error::LogOnScreen);
+    }
+    let options = talk_options(start, cwd, context);
+    let layer = layer_of(agent.clone(), context)?;
+    let mut signals = Signals::new().map_err(Error::CannotStart)?;
+    let (ours, theirs) = tokio::io::duplex(ROOM);
+    let talking = async {
+        let talked = talk(ours, options, signals.any()).await?;
+        write_way_back(&talked, &agent, context).await
+    };
+    // The layer ends what runs when the chat is over.
+    let (talked, (), ()) = tokio::join!(talking, layer.serve(Transport::stream(theirs)), layer.tidy());
+    talked.map(|()| Outcome::Done)
+}
+
+fn talk_options(start: Start, cwd: String, context: &Context) -> TalkOptions {
+    let home: Option<PathBuf> = context.settings.home.clone();
+    TalkOptions {
+        start,
+        cwd,
+        colours: if context.out.is_coloured() { Colours::Shown } else { Colours::Hidden },
+        version: env!("CARGO_PKG_VERSION"),
+        age: Box::new(age),
+        path: Box::new(move |path| short_path(path, home.as_deref())),
+    }
+}
+
+/// How long ago the time `at` was.
+fn age(at: &str) -> String {
+    match at.parse::<Timestamp>() {
+        Ok(at) => times::ago(at, rejoin_store::now()).unwrap_or_else(|| times::day(at)),
+        Err(_) => at.to_owned(),
+    }
+}
+
+/// Says how to come back to the session.
+async fn write_way_back(talked: &Talked, agent: &AgentArgs, context: &mut Context) -> Result<(), Error> {
+    let Some(id) = &talked.session_id else { return Ok(()) };
+    let store = match context.settings.sources.get(keys::STORE) {
+        Some(Source::Flag { .. }) => format!(" --store {}", quoted(&context.settings.store.to_string_lossy())),
+        _ => String::new(),
+    };
+    let short: String = id.chars().take(SHORT_ID).collect();
+    let is_enough = context.settings.open_store_to_read()?.resolve(OWNER, &short).await.is_ok();
+    let id = if is_enough { &short } else { id };
+    let words = context.out.paint(DIM, "To rejoin this session:");
+    writeln!(context.out, "{words} rejoin{store} chat --session {id}{}", agent.typed())?;
+    Ok(context.out.flush()?)
+}
+
+async fn ask(
+    agent: AgentArgs,
+    args: &ChatArgs,
+    prompt: String,
+    start: Start,
+    cwd: String,
+    context: &mut Context,
+) -> Result<Outcome, Error> {
+    if prompt.trim().is_empty() {
+        return Err(Error::EmptyPrompt);
+    }
+    let form = match args.output {
+        None | Some(OutputForm::Text) => Form::Text,
+        Some(OutputForm::Json) => Form::Json,
+        Some(OutputForm::StreamJson) => Form::StreamJson,
+    };
+    let permissions = if args.allow { Permissions::Granted } else { Permissions::Refused };
+    let options = OnceOptions { start, cwd, prompt: prompt.trim_end().to_owned(), form, permissions };
+    let layer = layer_of(agent, context)?;
+    let mut signals = Signals::new().map_err(Error::CannotStart)?;
+    let (ours, theirs) = tokio::io::duplex(ROOM);
+    let asking = ask_once(ours, options, &mut context.out, &mut context.err, signals.any());
+    let (asked, (), ()) = tokio::join!(asking, layer.serve(Transport::stream(theirs)), layer.tidy());
+    asked?;
+    Ok(Outcome::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(args: &ChatArgs, input: bool, output: bool, expected: Result<Way, &str>) {
+        let found = way(args, Terminals { input, output }).map_err(|error| error.to_string());
+        assert_eq!(found, expected.map_err(str::to_owned), "{args:?} {input} {output}");
+    }
+
+    #[test]
+    fn what_is_typed_and_what_is_a_terminal_say_what_is_wanted() {
+        let prompt = |text: &str| ChatArgs { prompt: Some(text.to_owned()), ..ChatArgs::default() };
+        check(&ChatArgs::default(), true, true, Ok(Way::Talk));
+        check(&ChatArgs::default(), false, true, Ok(Way::AskFromInput));
+        check(&ChatArgs::default(), true, false, Err("the chat needs a terminal: standard output is none"));
+        check(&prompt("hi"), false, false, Ok(Way::Ask("hi".to_owned())));
+        check(&prompt("-"), true, true, Ok(Way::AskFromInput));
+        let allowed = ChatArgs { allow: true, ..ChatArgs::default() };
+        check(&allowed, true, true, Err("`--allow` is for a single prompt"));
+    }
+}
