@@ -112,7 +112,7 @@ impl<S: AsyncRead + AsyncWrite + Send + 'static> Once<'_, S> {
     async fn ask(&mut self, start: Start, cwd: &str, prompt: &str) -> Result<Value, ChatError> {
         self.call("initialize", &initialize_params(Interaction::Unasked)).await?;
         let session_id = match start {
-            Start::Load { session_id, cwd } => {
+            Start::Load { session_id, cwd, .. } => {
                 self.call("session/resume", &json!({ "sessionId": session_id, "cwd": cwd })).await?;
                 session_id
             }

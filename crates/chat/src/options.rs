@@ -15,6 +15,8 @@ pub enum Start {
         session_id: String,
         /// Its folder.
         cwd: String,
+        /// Its title.
+        title: Option<String>,
     },
 }
 

@@ -65,12 +65,10 @@ impl Item {
 
     /// Whether it stands right under `previous`, without a line between them.
     pub(crate) fn joins(&self, previous: &Self) -> bool {
-        match (previous, self) {
-            (_, Self::Said(Piece::Code { begins: None, .. })) => true,
-            (Self::ToolCall(_) | Self::Thought(_), Self::ToolCall(_) | Self::Thought(_)) => true,
-            (Self::Remark(_), Self::Remark(_)) | (Self::Greeting { .. }, Self::Remark(_)) => true,
-            _ => false,
-        }
+        let is_of_work = |item: &Self| matches!(item, Self::ToolCall(_) | Self::Thought(_));
+        let is_aside = |item: &Self| matches!(item, Self::Greeting { .. } | Self::Remark(_));
+        let goes_on = matches!(self, Self::Said(Piece::Code { begins: None, .. }));
+        goes_on || is_of_work(previous) && is_of_work(self) || is_aside(previous) && is_aside(self)
     }
 
     /// How many bytes it takes, about.
@@ -78,8 +76,10 @@ impl Item {
         const OVERHEAD: usize = 64;
         OVERHEAD
             + match self {
-                Self::User(text) | Self::Thought(text) | Self::Remark(text) => text.len(),
-                Self::Said(Piece::Prose(text) | Piece::Code { text, .. }) => text.len(),
+                Self::User(text)
+                | Self::Thought(text)
+                | Self::Remark(text)
+                | Self::Said(Piece::Prose(text) | Piece::Code { text, .. }) => text.len(),
                 Self::ToolCall(call) => call.size(),
                 Self::Plan(plan) => plan.iter().map(|entry| entry.content.len()).sum(),
                 Self::Notice { title, description, .. } => title.len() + description.as_ref().map_or(0, String::len),
@@ -264,13 +264,13 @@ mod tests {
 
     #[test]
     fn a_long_message_of_the_user_is_folded() {
-        let text: String = (1..=30).map(|number| format!("{number}\n")).collect();
+        let text = "line\n".repeat(30);
         let lines = |detail| shown(&[Item::User(text.clone())], detail).lines().count();
         assert_eq!((lines(Detail::Folded), lines(Detail::Full)), (FOLDED + 1, 30));
     }
 
     #[test]
     fn a_thought_that_goes_on_shows_its_end() {
-        assert_eq!(open_thought("first I look\nat the fence", 16).text(), "✻ …at the fence");
+        assert_eq!(open_thought("first I look\nat the fence", 16).text(), "✻ … at the fence");
     }
 }

@@ -88,7 +88,7 @@ impl Renderer {
 
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
-            Tag::Paragraph => self.gap(),
+            Tag::Paragraph | Tag::HtmlBlock => self.gap(),
             Tag::Heading { level, .. } => {
                 self.gap();
                 self.styles.push(if level == HeadingLevel::H1 { TITLE } else { HEADING });
@@ -131,7 +131,6 @@ impl Renderer {
                 self.links.push(dest_url.into_string());
                 self.styles.push(LINK);
             }
-            Tag::HtmlBlock => self.gap(),
             Tag::TableCell
             | Tag::FootnoteDefinition(_)
             | Tag::DefinitionList

@@ -26,6 +26,15 @@ pub(crate) struct Splitter {
     fence: Option<Fence>,
 }
 
+/// What was taken out of a message.
+enum Cut {
+    Piece(Piece),
+    /// What is no piece, such as the beginning of a block of code.
+    Other,
+    /// More has to come first.
+    Nothing,
+}
+
 #[derive(Debug, Clone)]
 struct Fence {
     mark: char,
@@ -38,7 +47,14 @@ impl Splitter {
     /// Takes more of the message, and gives the pieces that it completes.
     pub(crate) fn push(&mut self, text: &str) -> Vec<Piece> {
         self.rest.push_str(text);
-        std::iter::from_fn(|| self.next()).flatten().collect()
+        let mut pieces = Vec::new();
+        loop {
+            match self.cut() {
+                Cut::Piece(piece) => pieces.push(piece),
+                Cut::Other => {}
+                Cut::Nothing => return pieces,
+            }
+        }
     }
 
     /// What would be the last piece if nothing more came.
@@ -58,22 +74,22 @@ impl Splitter {
         }
     }
 
-    /// Takes out the next piece; an inner `None` for what is no piece, such as the end of a block of code.
-    fn next(&mut self) -> Option<Option<Piece>> {
+    /// Takes out what comes next.
+    fn cut(&mut self) -> Cut {
         match self.fence.take() {
-            Some(fence) => self.next_code(fence),
-            None => self.next_prose(),
+            Some(fence) => self.cut_code(fence),
+            None => self.cut_prose(),
         }
     }
 
-    fn next_code(&mut self, mut fence: Fence) -> Option<Option<Piece>> {
+    fn cut_code(&mut self, mut fence: Fence) -> Cut {
         let mut end = 0;
         for line in self.rest.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
             if fence.closes(line.trim_end()) {
                 let rest = self.rest.split_off(end + line.len());
                 let mut text = std::mem::replace(&mut self.rest, rest);
                 text.truncate(end);
-                return Some(fence.piece(text));
+                return fence.piece(text).map_or(Cut::Other, Cut::Piece);
             }
             end += line.len();
         }
@@ -82,15 +98,15 @@ impl Splitter {
         }
         if end == 0 {
             self.fence = Some(fence);
-            return None;
+            return Cut::Nothing;
         }
         let rest = self.rest.split_off(end);
         let begins = fence.language.take();
         self.fence = Some(fence);
-        Some(Some(Piece::Code { begins, text: std::mem::replace(&mut self.rest, rest) }))
+        Cut::Piece(Piece::Code { begins, text: std::mem::replace(&mut self.rest, rest) })
     }
 
-    fn next_prose(&mut self) -> Option<Option<Piece>> {
+    fn cut_prose(&mut self) -> Cut {
         let (mut at, mut was_blank, mut inner): (usize, bool, Option<Fence>) = (0, false, None);
         for line in self.rest.split_inclusive('\n') {
             if at >= LIMIT {
@@ -105,26 +121,26 @@ impl Splitter {
                 // A line that is not whole may turn out to be something else.
                 let is_outer = !text.starts_with(' ') && line.ends_with('\n');
                 if is_outer && !self.rest[..at].trim().is_empty() {
-                    return Some(self.take_prose(at));
+                    return self.take_prose(at);
                 }
                 if is_outer {
                     self.rest.drain(..at + line.len());
                     self.fence = Some(fence);
-                    return Some(None);
+                    return Cut::Other;
                 }
                 inner = Some(fence);
             } else if was_blank && !line.starts_with([' ', '\t', '\n']) && !self.rest[..at].trim().is_empty() {
-                return Some(self.take_prose(at));
+                return self.take_prose(at);
             }
             was_blank = text.is_empty();
             at += line.len();
         }
-        (self.rest.len() > LIMIT).then(|| self.take_prose(last_break(&self.rest)))
+        if self.rest.len() > LIMIT { self.take_prose(last_break(&self.rest)) } else { Cut::Nothing }
     }
 
-    fn take_prose(&mut self, end: usize) -> Option<Piece> {
+    fn take_prose(&mut self, end: usize) -> Cut {
         let rest = self.rest.split_off(end);
-        Some(Piece::Prose(std::mem::replace(&mut self.rest, rest)))
+        Cut::Piece(Piece::Prose(std::mem::replace(&mut self.rest, rest)))
     }
 }
 

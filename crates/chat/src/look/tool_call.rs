@@ -52,7 +52,8 @@ pub(crate) fn body(call: &ToolCall, look: Look<'_>) -> Vec<Line> {
     lines
 }
 
-fn head(call: &ToolCall, look: Look<'_>) -> Vec<Line> {
+/// What a call is, and how far.
+pub(crate) fn head(call: &ToolCall, look: Look<'_>) -> Vec<Line> {
     let (mark, style) = mark(call.status);
     let title = one_line(call.title.as_deref().unwrap_or(&call.id));
     let about = about(call, &title, look);
@@ -61,7 +62,7 @@ fn head(call: &ToolCall, look: Look<'_>) -> Vec<Line> {
 }
 
 /// How far a call is, as a mark.
-pub(crate) fn mark(status: Option<ToolStatus>) -> (&'static str, Style) {
+fn mark(status: Option<ToolStatus>) -> (&'static str, Style) {
     match status {
         None | Some(ToolStatus::Pending) => ("○", DIM),
         Some(ToolStatus::InProgress) => ("◐", ACCENT),
@@ -206,8 +207,9 @@ mod tests {
 
     #[test]
     fn long_output_is_folded_and_can_be_shown() {
-        let text: String = (1..=20).map(|number| format!("line {number}\n")).collect();
-        let content = json!([{ "type": "content", "content": { "type": "text", "text": format!("```\n{text}```") } }]);
+        let text = (1..=20).map(|number| format!("line {number}")).collect::<Vec<_>>().join("\n");
+        let content =
+            json!([{ "type": "content", "content": { "type": "text", "text": format!("```\n{text}\n```") } }]);
         let update = json!({ "title": "Run", "kind": "execute", "status": "failed", "content": content, "rawInput": { "command": "x" } });
         insta::assert_snapshot!(lines(update.clone(), Detail::Folded), @"
         ✗ Run  execute

@@ -48,9 +48,8 @@ impl Choices {
     /// Reads what a session was opened with: the members `modes`, `models` and `configOptions` of `result`.
     pub(crate) fn read(result: &Value) -> Self {
         let mut choices = Self { list: elements(result, "configOptions").filter_map(Choice::of_option).collect() };
-        let models = Choice::of_list(&result["models"], How::Model);
-        let modes = Choice::of_list(&result["modes"], How::Mode);
-        for (name, choice) in [(MODEL, models), (MODE, modes)] {
+        for (name, list, how) in [(MODEL, "models", How::Model), (MODE, "modes", How::Mode)] {
+            let choice = Choice::of_list(&result[list], how);
             if let Some(choice) = choice.filter(|_| choices.named(name).is_none()) {
                 choices.list.insert(0, choice);
             }
@@ -205,10 +204,10 @@ mod tests {
     fn modes_and_models_are_listed_once() {
         let modes =
             json!({ "currentModeId": "ask", "availableModes": [{ "id": "ask", "name": "Ask" }, { "id": "code" }] });
-        let models = json!({ "currentModelId": "x", "availableModels": [{ "modelId": "x", "name": "X" }] });
-        let choices = Choices::read(&json!({ "modes": modes, "models": models, "configOptions": options() }));
+        let of_models = json!({ "currentModelId": "x", "availableModels": [{ "modelId": "x", "name": "X" }] });
+        let choices = Choices::read(&json!({ "modes": modes, "models": of_models, "configOptions": options() }));
         assert_eq!(shown(&choices), ["mode=Ask Mode", "m=A Option", "fast=off Option"]);
-        let only = Choices::read(&json!({ "modes": modes, "models": models }));
+        let only = Choices::read(&json!({ "modes": modes, "models": of_models }));
         assert_eq!(shown(&only), ["mode=Ask Mode", "model=X Model"]);
     }
 

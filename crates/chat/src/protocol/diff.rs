@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn only_what_is_around_a_change_is_kept() {
-        let old: String = (1..=20).map(|number| format!("line {number}\n")).collect();
+        let old = (1..=20).map(|number| format!("line {number}")).collect::<Vec<_>>().join("\n");
         let new = old.replace("line 2\n", "second\n").replace("line 19\n", "");
         insta::assert_snapshot!(shown(&old, &new), @"
         1  line 1
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_long_change_is_counted_whole_and_kept_in_part() {
-        let new: String = (0..LINES * 2).map(|number| format!("{number}\n")).collect();
+        let new = "line\n".repeat(LINES * 2);
         let diff = Diff::of("f".to_owned(), "", &new);
         assert_eq!((diff.added, diff.lines.len(), diff.lines.last()), (LINES * 2, LINES + 1, Some(&DiffLine::Skipped)));
     }

@@ -79,6 +79,7 @@ pub(crate) enum MenuValue {
     Session {
         id: String,
         cwd: String,
+        title: Option<String>,
     },
     /// The values of this choice are to be shown.
     Choice(String),
@@ -245,7 +246,7 @@ impl Chat {
             (Tag::List, Ok(result)) => self.listed(Page::read(&result)),
             (Tag::New, Ok(result)) => {
                 let id = result["sessionId"].as_str().unwrap_or_default().to_owned();
-                self.opened(Session::new(id, self.options.cwd.clone()), &result);
+                self.opened(Session::new(id, self.options.cwd.clone(), None), &result);
             }
             (Tag::Load, Ok(result)) => {
                 if let Some(mut session) = self.loading.take() {
@@ -276,7 +277,7 @@ impl Chat {
                 self.ask_for_login(&failure);
             }
             (Tag::Initialize | Tag::List | Tag::New | Tag::Load | Tag::Authenticate, Err(failure)) => {
-                self.failed(failure)
+                self.failed(failure);
             }
         }
     }

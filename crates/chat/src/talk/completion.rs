@@ -1,9 +1,9 @@
 //! Slash commands, completed while they are typed.
 
-use super::input::Input;
+use super::input::{Input, Vertical};
+use super::menu::{list_lines, row_after, row_before};
 use crate::look::line::Line;
 use crate::protocol::Command;
-use crate::talk::menu::list_lines;
 
 /// How many are shown at once.
 const ROWS: usize = 8;
@@ -36,16 +36,14 @@ impl Completion {
 
     /// The one that is marked among `fitting`.
     pub(crate) fn marked<'a>(&self, fitting: &[&'a Command]) -> Option<&'a Command> {
-        fitting.get(self.selected.min(fitting.len().saturating_sub(1))).copied()
+        fitting.get(self.selected).copied()
     }
 
-    /// Moves the mark by `step` among `n_fitting`.
-    pub(crate) fn move_by(&mut self, step: isize, n_fitting: usize) {
-        let selected = self.selected.min(n_fitting.saturating_sub(1));
-        self.selected = match step {
-            ..0 => selected.checked_sub(1).unwrap_or(n_fitting.saturating_sub(1)),
-            _ if selected + 1 < n_fitting => selected + 1,
-            _ => 0,
+    /// Moves the mark up or down among `n_fitting`.
+    pub(crate) fn go(&mut self, way: Vertical, n_fitting: usize) {
+        self.selected = match way {
+            Vertical::Up => row_before(self.selected, n_fitting),
+            Vertical::Down => row_after(self.selected, n_fitting),
         };
     }
 
@@ -56,7 +54,7 @@ impl Completion {
             .map(|command| (format!("/{}", command.name), crate::text::one_line(&command.description)))
             .collect();
         let rows: Vec<(&str, &str)> = rows.iter().map(|(label, note)| (label.as_str(), note.as_str())).collect();
-        list_lines(&rows, self.selected.min(rows.len().saturating_sub(1)), width, height.min(ROWS))
+        list_lines(&rows, self.selected, width, height.min(ROWS))
     }
 }
 
@@ -93,9 +91,9 @@ mod tests {
     fn the_mark_comes_round() {
         let (commands, mut completion) = (commands(), Completion::default());
         let all: Vec<&Command> = commands.iter().collect();
-        completion.move_by(-1, all.len());
+        completion.go(Vertical::Up, all.len());
         assert_eq!(completion.marked(&all).map(|it| it.name.as_str()), Some("help"));
-        completion.move_by(1, all.len());
+        completion.go(Vertical::Down, all.len());
         assert_eq!(completion.marked(&all).map(|it| it.name.as_str()), Some("mode"));
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::input::{Input, Motion};
 use super::keys::{Action, action, letter};
-use super::menu::list_lines;
+use super::menu::{list_lines, row_after, row_before};
 use super::question::Answering;
 use crate::look::line::Line;
 use crate::look::theme::{ACCENT_BOLD, BAD, BOLD, DIM, WARN};
@@ -51,10 +51,10 @@ impl FormState {
             (Some(Action::Leave), _) => return Answering::Answered(Answer::Decline),
             (Some(Action::Send), _) => return self.accept(),
             (Some(Action::Up), _) if n_options > 0 => {
-                self.selected = self.selected.checked_sub(1).unwrap_or(n_options - 1);
+                self.selected = row_before(self.selected, n_options);
             }
             (Some(Action::Down | Action::Complete), _) if n_options > 0 => {
-                self.selected = if self.selected + 1 < n_options { self.selected + 1 } else { 0 };
+                self.selected = row_after(self.selected, n_options);
             }
             (None, Some(' ')) if n_options > 0 => {
                 if let Some(at) = self.ticked.iter().position(|ticked| *ticked == self.selected) {
@@ -179,7 +179,7 @@ impl FormState {
         let position = |value: &Value| options(field).iter().position(|(option, _)| option == value);
         match (&field.kind, default) {
             (FieldKind::Several(_), Value::Array(defaults)) => {
-                self.ticked = defaults.iter().filter_map(position).collect()
+                self.ticked = defaults.iter().filter_map(position).collect();
             }
             (FieldKind::One(_) | FieldKind::YesNo, default) => self.selected = position(default).unwrap_or(0),
             (_, Value::String(text)) => self.input.set(one_line(text)),

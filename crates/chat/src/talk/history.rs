@@ -30,13 +30,10 @@ impl History {
 
     /// The prompt before the one that is shown; `typed` is what is in the input.
     pub(crate) fn back(&mut self, typed: &str) -> Option<&str> {
-        let at = match self.at {
-            Some(at) => at.checked_sub(1)?,
-            None => {
-                typed.clone_into(&mut self.draft);
-                self.prompts.len().checked_sub(1)?
-            }
-        };
+        if self.at.is_none() {
+            typed.clone_into(&mut self.draft);
+        }
+        let at = self.at.unwrap_or(self.prompts.len()).checked_sub(1)?;
         self.at = Some(at);
         self.prompts.get(at).map(String::as_str)
     }

@@ -133,7 +133,7 @@ impl Chat {
             MenuValue::Session { id, .. } if self.session.as_ref().is_some_and(|session| session.id == id) => {
                 self.stage = Stage::Open;
             }
-            MenuValue::Session { id, cwd } => self.load(id, cwd),
+            MenuValue::Session { id, cwd, title } => self.load(id, cwd, title),
             MenuValue::Choice(id) => self.open_values(|choice| choice.id == id),
             MenuValue::Value { choice, value } => self.choose(&choice, &value),
             MenuValue::Login(id) => {
@@ -158,8 +158,8 @@ impl Chat {
         let fitting = self.completion.fitting(&self.input, &commands);
         if !fitting.is_empty() {
             match action {
-                Some(Action::Up) => return self.completion.move_by(-1, fitting.len()),
-                Some(Action::Down) => return self.completion.move_by(1, fitting.len()),
+                Some(Action::Up) => return self.completion.go(Vertical::Up, fitting.len()),
+                Some(Action::Down) => return self.completion.go(Vertical::Down, fitting.len()),
                 Some(Action::Cancel) => return self.completion.close(),
                 Some(Action::Complete) => {
                     let marked = self.completion.marked(&fitting).cloned();

@@ -49,10 +49,8 @@ impl<T: Clone> Menu<T> {
     pub(crate) fn key(&mut self, key: KeyEvent) -> Picked<T> {
         let n_rows = self.shown().count();
         match (action(key), letter(key)) {
-            (Some(Action::Up), _) => self.selected = self.selected.checked_sub(1).unwrap_or(n_rows.saturating_sub(1)),
-            (Some(Action::Down | Action::Complete), _) => {
-                self.selected = if self.selected + 1 < n_rows { self.selected + 1 } else { 0 };
-            }
+            (Some(Action::Up), _) => self.selected = row_before(self.selected, n_rows),
+            (Some(Action::Down | Action::Complete), _) => self.selected = row_after(self.selected, n_rows),
             (Some(Action::PageUp), _) => self.selected = self.selected.saturating_sub(PAGE),
             (Some(Action::PageDown), _) => self.selected = (self.selected + PAGE).min(n_rows.saturating_sub(1)),
             (Some(Action::LineStart), _) => self.selected = 0,
@@ -107,13 +105,25 @@ impl<T: Clone> Menu<T> {
     }
 }
 
+/// The row before the row `at` of `n_rows`, and the last before the first.
+pub(crate) fn row_before(at: usize, n_rows: usize) -> usize {
+    at.checked_sub(1).unwrap_or(n_rows.saturating_sub(1))
+}
+
+/// The row behind the row `at` of `n_rows`, and the first behind the last.
+pub(crate) fn row_after(at: usize, n_rows: usize) -> usize {
+    if at + 1 < n_rows { at + 1 } else { 0 }
+}
+
 /// The lines of `rows`, each a label and a note, around the one that is `selected`.
 pub(crate) fn list_lines(rows: &[(&str, &str)], selected: usize, width: usize, height: usize) -> Vec<Line> {
     let first = (selected + 1).saturating_sub(height.max(1)).min(rows.len());
     let end = (first + height).min(rows.len());
-    let widest = rows[first..end].iter().map(|(label, _)| columns(label)).max().unwrap_or(0);
+    let widest = |part: fn(&(&str, &str)) -> usize| rows[first..end].iter().map(part).max().unwrap_or(0);
+    let (labels, notes) = (widest(|(label, _)| columns(label)), widest(|(_, note)| columns(note)));
+    // The mark stands before them. Notes take no more than half of the room from labels that need it.
     let room = width.saturating_sub(2);
-    let label_width = widest.min(room.saturating_sub(if room > 40 { 16 } else { 0 }));
+    let label_width = labels.min(room.saturating_sub(notes + 2).max(room / 2));
     let line = |(row, (label, note)): (usize, &(&str, &str))| {
         let label = cut_end(label, label_width);
         let blanks = " ".repeat(label_width.saturating_sub(columns(&label)) + 2);

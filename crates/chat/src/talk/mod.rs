@@ -14,6 +14,8 @@ mod menu;
 mod opening;
 mod question;
 mod session;
+#[cfg(test)]
+mod tests;
 mod transcript;
 mod view;
 mod wishes;

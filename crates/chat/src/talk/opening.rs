@@ -26,7 +26,7 @@ impl Chat {
         match self.options.start.clone() {
             Start::New => self.open_new(),
             Start::Pick => self.list(None),
-            Start::Load { session_id, cwd } => self.load(session_id, cwd),
+            Start::Load { session_id, cwd, title } => self.load(session_id, cwd, title),
         }
     }
 
@@ -60,7 +60,7 @@ impl Chat {
         MenuRow {
             label: one_line(row.title.as_deref().unwrap_or("(no title)")),
             note: one_line(&note.join(" · ")),
-            value: MenuValue::Session { id: row.session_id.clone(), cwd: row.cwd.clone() },
+            value: MenuValue::Session { id: row.session_id.clone(), cwd: row.cwd.clone(), title: row.title.clone() },
         }
     }
 
@@ -69,10 +69,10 @@ impl Chat {
         self.request("session/new", json!({ "cwd": self.options.cwd, "mcpServers": [] }), Tag::New);
     }
 
-    pub(super) fn load(&mut self, id: String, cwd: String) {
+    pub(super) fn load(&mut self, id: String, cwd: String, title: Option<String>) {
         self.stage = Stage::Opening;
         self.request("session/load", json!({ "sessionId": id, "cwd": cwd, "mcpServers": [] }), Tag::Load);
-        self.loading = Some(Session::new(id, cwd));
+        self.loading = Some(Session::new(id, cwd, title));
     }
 
     /// Goes over to `session`, which `result` has told of.

@@ -6,6 +6,7 @@ use serde_json::Map;
 
 use super::form::FormState;
 use super::keys::{Action, action, letter};
+use super::menu::{row_after, row_before};
 use crate::look::Look;
 use crate::look::line::Line;
 use crate::look::theme::{ACCENT_BOLD, BOLD, DIM, WARN};
@@ -65,10 +66,10 @@ impl Question {
                     |at: usize| options.get(at).map_or(Answering::Open, |it| Answering::Answered(it.2.clone()));
                 match (action(key), letter(key)) {
                     (Some(Action::Up), _) => {
-                        *selected = selected.checked_sub(1).unwrap_or(options.len().saturating_sub(1))
+                        *selected = row_before(*selected, options.len());
                     }
                     (Some(Action::Down | Action::Complete), _) => {
-                        *selected = if *selected + 1 < options.len() { *selected + 1 } else { 0 };
+                        *selected = row_after(*selected, options.len());
                     }
                     (Some(Action::Send), _) => return answer(*selected),
                     (Some(Action::Cancel), _) => return Answering::Answered(Answer::Cancel),

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::transcript::Transcript;
 use crate::look::item::Item;
-use crate::protocol::{Choices, Command, Failure, StopReason, Update, Usage};
+use crate::protocol::{Choices, Command, Failure, Severity, StopReason, Update, Usage};
 
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -39,11 +39,11 @@ struct Prompt {
 }
 
 impl Session {
-    pub(crate) fn new(id: String, cwd: String) -> Self {
+    pub(crate) fn new(id: String, cwd: String, title: Option<String>) -> Self {
         Self {
             id,
             cwd,
-            title: None,
+            title,
             choices: Choices::default(),
             commands: Vec::new(),
             usage: None,
@@ -90,7 +90,12 @@ impl Session {
             return;
         }
         match outcome {
-            Ok(reason) => self.transcript_remark(reason.remark()),
+            Ok(reason) => {
+                let severity = if reason == StopReason::Cancelled { Severity::Info } else { Severity::Warning };
+                if let Some(title) = reason.remark() {
+                    self.transcript.push(Item::Notice { severity, title, description: None });
+                }
+            }
             Err(failure) => self.transcript.push(Item::Failure(failure)),
         }
         self.begin_next(now);
@@ -116,12 +121,6 @@ impl Session {
     /// The prompts that wait.
     pub(crate) fn queued(&self) -> impl ExactSizeIterator<Item = &str> {
         self.queued.iter().map(|prompt| prompt.text.as_str())
-    }
-
-    fn transcript_remark(&mut self, remark: Option<String>) {
-        if let Some(remark) = remark {
-            self.transcript.push(Item::Remark(remark));
-        }
     }
 
     fn begin_next(&mut self, now: Instant) {

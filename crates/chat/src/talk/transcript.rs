@@ -9,6 +9,7 @@ use crate::look::Look;
 use crate::look::item::{Item, item_lines, open_thought};
 use crate::look::line::Line;
 use crate::look::splitter::Splitter;
+use crate::look::tool_call::{head, tool_call_lines};
 use crate::protocol::{PlanEntry, Role, Severity, ToolCall, Update};
 
 /// How much is kept.
@@ -140,17 +141,17 @@ impl Transcript {
         lines
     }
 
-    /// The lines of what goes on.
-    pub(crate) fn open_lines(&self, look: Look<'_>) -> Vec<Line> {
+    /// The lines of what goes on; of the call `asked`, which is asked about, only what it is.
+    pub(crate) fn open_lines(&self, look: Look<'_>, asked: Option<&str>) -> Vec<Line> {
         let mut lines = Vec::new();
         let mut previous = self.kept.back().cloned();
         for open in &self.open {
             let (item, of_item) = match open {
                 Open::Finished(item) => (item.clone(), item.lines(look)),
                 Open::Call(call) => {
-                    let item = Item::ToolCall(call.clone());
-                    let lines = item.lines(look);
-                    (item, lines)
+                    let is_asked = asked.is_some_and(|id| id == call.id);
+                    let lines = if is_asked { head(call, look) } else { tool_call_lines(call, look) };
+                    (Item::ToolCall(call.clone()), lines)
                 }
                 Open::Words { role: Role::Thought, text: Words::Whole(text), .. } => {
                     (Item::Thought(String::new()), vec![open_thought(text, look.width)])
@@ -213,7 +214,7 @@ impl Transcript {
             lines.push(Line::blank());
         }
         lines.extend(item_lines(&self.kept, None, look));
-        lines.extend(self.open_lines(look));
+        lines.extend(self.open_lines(look, None));
         if !self.plan.is_empty() {
             lines.push(Line::blank());
             lines.extend(Item::Plan(self.plan.clone()).lines(look));
@@ -363,7 +364,7 @@ mod tests {
         let mut transcript = Transcript::default();
         chunk(&mut transcript, "agent_message_chunk", "1", "one\n\ntw");
         assert_eq!(text(&transcript.take_finished(LOOK)), ["one"]);
-        assert_eq!(text(&transcript.open_lines(LOOK)), ["", "tw"]);
+        assert_eq!(text(&transcript.open_lines(LOOK, None)), ["", "tw"]);
         chunk(&mut transcript, "agent_message_chunk", "1", "o");
         chunk(&mut transcript, "agent_message_chunk", "2", "three");
         assert_eq!(text(&transcript.take_finished(LOOK)), ["", "two"]);
@@ -378,7 +379,7 @@ mod tests {
         chunk(&mut transcript, "agent_message_chunk", "1", "meanwhile\n\n");
         call(&mut transcript, "b", "completed");
         assert_eq!(text(&transcript.take_finished(LOOK)), [""; 0]);
-        assert_eq!(text(&transcript.open_lines(LOOK)), ["◐ Call a", "", "meanwhile", "", "● Call b"]);
+        assert_eq!(text(&transcript.open_lines(LOOK, None)), ["◐ Call a", "", "meanwhile", "", "● Call b"]);
         call(&mut transcript, "a", "completed");
         assert_eq!(text(&transcript.take_finished(LOOK)), ["● Call a", "", "meanwhile", "", "● Call b"]);
     }
@@ -411,9 +412,9 @@ mod tests {
         let mut transcript = Transcript::default();
         chunk(&mut transcript, "agent_thought_chunk", "1", "First I look at the fence.\n");
         chunk(&mut transcript, "agent_thought_chunk", "1", "Then I look at the paint.");
-        assert_eq!(text(&transcript.open_lines(LOOK)), ["✻ … the fence. Then I look at the paint."]);
+        assert_eq!(text(&transcript.open_lines(LOOK, None)), ["✻ … the fence. Then I look at the paint."]);
         chunk(&mut transcript, "agent_message_chunk", "2", "Well.");
-        assert_eq!(text(&transcript.take_finished(LOOK)), ["✻ First I look at the fence. Then I look…"]);
+        assert_eq!(text(&transcript.take_finished(LOOK)), ["✻ First I look at the fence. Then I loo…"]);
     }
 
     #[test]

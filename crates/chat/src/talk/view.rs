@@ -2,6 +2,7 @@
 
 use super::chat::{Chat, Stage};
 use super::keys::BINDINGS;
+use super::question::Question;
 use super::session::Session;
 use crate::look::Detail;
 use crate::look::line::Line;
@@ -46,13 +47,14 @@ impl Chat {
         let room = self.size.height.saturating_sub(bottom.lines.len() + 1);
         let (width, cwd) = (self.size.width, self.look(Detail::Folded).cwd.to_owned());
         let look = crate::look::Look { width, detail: Detail::Folded, cwd: &cwd };
+        let asked = self.questions.front().and_then(Question::call).map(|call| call.id.clone());
         let (mut finished, mut live) = (Vec::new(), Vec::new());
         if let Some(session) = &mut self.session {
             finished = session.transcript.take_finished(look);
-            live = session.transcript.open_lines(look);
+            live = session.transcript.open_lines(look, asked.as_deref());
             while live.len() > room && session.transcript.give_way() {
                 finished.extend(session.transcript.take_finished(look));
-                live = session.transcript.open_lines(look);
+                live = session.transcript.open_lines(look, asked.as_deref());
             }
         }
         live.drain(..live.len().saturating_sub(room));
@@ -61,9 +63,9 @@ impl Chat {
         part.append(bottom);
         // A terminal may be too small for anything.
         let n_hidden = part.lines.len().saturating_sub(self.size.height.max(1));
-        part.lines.drain(..n_hidden);
-        let cursor = part.cursor.and_then(|(row, column)| Some((row.checked_sub(n_hidden)?, column)));
-        Frame { finished, live: part.lines, cursor }
+        let live = part.lines.into_iter().skip(n_hidden).map(|line| line.cut(width)).collect();
+        let place = |(row, column): (usize, usize)| Some((row.checked_sub(n_hidden)?, column.min(width - 1)));
+        Frame { finished, live, cursor: part.cursor.and_then(place) }
     }
 
     /// The same for a terminal that is to be written anew, with the last `n_rows` of what is finished, or all of it.
@@ -206,9 +208,8 @@ impl Chat {
         parts.extend(session.choices.mode().map(|mode| (one_line(&mode.current_name()), BOLD)));
         parts.extend(session.choices.model().map(Choice::current_name).map(|name| (one_line(&name), DIM)));
         if let Some(usage) = &session.usage {
-            if usage.size > 0 {
-                parts.push((format!("{}% of context", usage.used.saturating_mul(100) / usage.size), DIM));
-            }
+            let percent = usage.used.saturating_mul(100).checked_div(usage.size);
+            parts.extend(percent.map(|percent| (format!("{percent}% of context"), DIM)));
             parts.extend(
                 usage.cost.as_ref().map(|(amount, currency)| (format!("{amount:.2} {}", one_line(currency)), DIM)),
             );

@@ -156,7 +156,8 @@ async fn start_of(args: &ChatArgs, cwd: &str, context: &Context) -> Result<(Star
         None => return Ok((Start::New, None)),
     };
     let agent = AgentArgs::known(&facts.agent, &context.settings);
-    Ok((Start::Load { session_id: facts.session_id.to_string(), cwd: facts.cwd.raw }, agent))
+    let title = facts.title().map(str::to_owned);
+    Ok((Start::Load { session_id: facts.session_id.to_string(), cwd: facts.cwd.raw, title }, agent))
 }
 
 /// The newest session of the folder `cwd`.
@@ -221,7 +222,7 @@ async fn write_way_back(talked: &Talked, agent: &AgentArgs, context: &mut Contex
     let is_enough = context.settings.open_store_to_read()?.resolve(OWNER, &short).await.is_ok();
     let id = if is_enough { &short } else { id };
     let words = context.out.paint(DIM, "To rejoin this session:");
-    writeln!(context.out, "{words} rejoin{store} chat --session {id}{}", agent.typed())?;
+    writeln!(context.out, "\n{words} rejoin{store} chat --session {id}{}", agent.typed())?;
     Ok(context.out.flush()?)
 }
 
