@@ -15,6 +15,7 @@ pub mod export;
 pub mod json;
 mod message;
 mod replay;
+mod retelling;
 mod session;
 mod settings;
 mod text;
@@ -28,6 +29,7 @@ pub use error::TranscriptError;
 pub use json::Json;
 pub use message::{MessageId, MessageIds};
 pub use replay::{Replay, Replayed, States, live, replay};
+pub use retelling::{Retelling, Told};
 pub use session::{
     AgentInfo, AgentSession, Cost, Cwd, Fact, FormerAgentSession, Parent, Session, SessionFacts, SessionId, Shelf,
     Titles,
