@@ -17,6 +17,7 @@ mod replay;
 mod report;
 mod search;
 mod sqlite;
+mod take_in;
 
 use async_trait::async_trait;
 use futures::{Stream, stream};
@@ -33,6 +34,7 @@ pub use replay::{ReplayPage, ReplayPlace};
 pub use report::{Damage, Pruned, Retention, Share, Stats, VerifyReport};
 pub use search::{Hit, MATCHES, SearchOrder, SearchQuery};
 pub use sqlite::SqliteStore;
+pub use take_in::{Likeness, Taken, take_in};
 
 /// Whether to do a thing or only say what would be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
