@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use rejoin_chat::{Blame, ChatError};
 use rejoin_check::CheckError;
+use rejoin_history::{HistoryError, Tool};
 use rejoin_store::StoreError;
 use rejoin_transcript::TranscriptError;
 
@@ -211,6 +212,22 @@ pub(crate) enum Error {
     #[error("interrupted")]
     Interrupted,
 
+    /// A history of another tool can't be imported.
+    #[error("{file} can't be imported")]
+    BadHistory {
+        /// The file, as typed or found.
+        file: String,
+        /// What is wrong with it.
+        source: HistoryError,
+    },
+
+    /// A time that was typed is none.
+    #[error("{text:?} is no time")]
+    NotATime {
+        /// What was typed.
+        text: String,
+    },
+
     /// What was asked for can't be written. The only bare [`io::Error`] there is: the others are named above.
     #[error("the output can't be written")]
     Output(#[from] io::Error),
@@ -259,6 +276,8 @@ impl Error {
             | Self::NotPrompts { .. }
             | Self::CannotWrite { .. }
             | Self::Interrupted
+            | Self::BadHistory { .. }
+            | Self::NotATime { .. }
             | Self::Output(_)
             | Self::CannotStart(_) => 1,
         }
@@ -287,7 +306,11 @@ impl Error {
             Self::EmptyPrompt => Some("write it behind `-p`, or to standard input".to_owned()),
             Self::NothingToContinue { .. } => Some("begin one with `rejoin chat`".to_owned()),
             Self::Chat(error) => error.hint(),
-            Self::NotATranscript { .. } => Some("import takes what `rejoin export ID` writes".to_owned()),
+            Self::NotATranscript { .. } => {
+                let names: Vec<&str> = Tool::ALL.iter().map(|tool| tool.name()).collect();
+                Some(format!("import takes what `rejoin export ID` writes, and histories of {}", names.join(", ")))
+            }
+            Self::NotATime { .. } => Some("write a date like 2026-05-04, or an age like \"7 days\"".to_owned()),
             Self::NotToml { .. }
             | Self::NoFileToTrust { .. }
             | Self::NoStateFolder
@@ -299,6 +322,7 @@ impl Error {
             | Self::Check(_)
             | Self::CannotWrite { .. }
             | Self::Interrupted
+            | Self::BadHistory { .. }
             | Self::Output(_)
             | Self::CannotStart(_) => None,
         }

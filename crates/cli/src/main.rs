@@ -10,6 +10,7 @@ mod known_agents;
 mod layer;
 mod logging;
 mod output;
+mod progress;
 mod report;
 mod row;
 mod settings;

@@ -37,6 +37,11 @@ pub(crate) fn write_remark(err: &mut dyn Write, remark: &str, hint: &str) -> io:
     write_hint(err, hint)
 }
 
+/// Writes something that went wrong and did no harm to the rest.
+pub(crate) fn write_note(err: &mut dyn Write, note: &str) -> io::Result<()> {
+    write_line(err, WARNING, "warning", note)
+}
+
 /// Writes `warning`, and what to do about it.
 pub(crate) fn write_warning(err: &mut dyn Write, warning: &Warning) -> io::Result<()> {
     write_line(err, WARNING, "warning", &warning.to_string())?;
@@ -82,7 +87,7 @@ mod tests {
         error: a.jsonl is not a transcript that can be imported
         caused by: line 3 is not an entry of a transcript
         caused by: expected value at line 1 column 1
-        hint: import takes what `rejoin export ID` writes
+        hint: import takes what `rejoin export ID` writes, and histories of claude-code, codex, gemini, opencode
         ");
     }
 }

@@ -1,5 +1,7 @@
 //! Times, as people read them.
 
+use jiff::SpanRelativeTo;
+use jiff::fmt::friendly::SpanParser;
 use jiff::tz::TimeZone;
 use rejoin_transcript::Timestamp;
 
@@ -31,6 +33,21 @@ pub(crate) fn minute(at: Timestamp) -> String {
     local(at, "%Y-%m-%d %H:%M")
 }
 
+/// The point in time that `text` names: a date, a date with its time, or an age.
+pub(crate) fn read_since(text: &str, now: Timestamp) -> Option<Timestamp> {
+    let text = text.trim();
+    if let Ok(at) = text.parse::<Timestamp>() {
+        return Some(at);
+    }
+    if let Ok(date) = text.parse::<jiff::civil::Date>() {
+        let midnight = date.to_zoned(TimeZone::system()).ok()?;
+        return Some(Timestamp::from_millis(midnight.timestamp().as_millisecond()));
+    }
+    let age = SpanParser::new().parse_span(text.strip_suffix("ago").unwrap_or(text).trim()).ok()?;
+    let age = age.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?.as_millis();
+    Some(now.plus_millis(i64::try_from(age).ok()?.checked_abs()?.checked_neg()?))
+}
+
 fn local(at: Timestamp, format: &str) -> String {
     match jiff::Timestamp::from_millisecond(at.as_millis()) {
         Ok(time) => time.to_zoned(TimeZone::system()).strftime(format).to_string(),
@@ -42,6 +59,19 @@ fn local(at: Timestamp, format: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_is_typed_as_a_date_or_an_age() {
+        let now: Timestamp = "2026-05-04T10:00:00Z".parse().unwrap();
+        let read = |text| read_since(text, now).map(|at| at.to_string());
+        assert_eq!(read("2026-05-01T08:00:00Z").as_deref(), Some("2026-05-01T08:00:00.000Z"));
+        assert_eq!(read("7 days").as_deref(), Some("2026-04-27T10:00:00.000Z"));
+        assert_eq!(read("2h ago").as_deref(), Some("2026-05-04T08:00:00.000Z"));
+        assert!(read("2026-05-01").is_some());
+        for text in ["", "soon", "2026-13-01", "1 month"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn times_grow_coarser_with_age() {

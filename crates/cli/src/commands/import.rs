@@ -1,53 +1,35 @@
-//! `rejoin import`: takes in what `rejoin export` has written.
+//! `rejoin import`: takes in what `rejoin export` has written, and the histories of other tools.
 //!
-//! A session comes in whole or not at all, under its own id. Of one that is there already, only what is new is taken:
-//! an import that was killed is taken up again, and a session that went on elsewhere goes on here.
+//! What a file is, is seen by its content. What can't be read is named, and never keeps the rest from coming in.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+mod find;
+mod known;
+mod take;
 
-use futures::TryStreamExt;
-use rejoin_store::{Lease, Owner, SessionStore, StoreError, entries};
-use rejoin_transcript::export::{ReadError, Reader};
-use rejoin_transcript::{
-    Entry, EntryNumber, Fact, Session, SessionId, Step, StepKind, Timestamp, UpdateKind, interrupt,
-};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use rejoin_history::Tool;
+use rejoin_store::{SessionStore, Taken};
+use rejoin_transcript::SessionId;
 use serde::Serialize;
 
-use super::{Context, OWNER, Outcome};
+use super::{Context, Outcome, count};
 use crate::error::Error;
 use crate::output::{DIM, Output, one_line};
-use crate::report;
+use crate::progress::Progress;
+use crate::{report, times};
+use find::{Candidate, Origin};
+use take::Taker;
 
-/// How many steps are appended at once.
-const BATCH: usize = 512;
-
-/// The word for standard input.
-const STDIN: &str = "-";
-
-/// What became of a file.
+/// What became of a session.
 struct Imported {
     session_id: SessionId,
     title: Option<String>,
-    /// Not so, if all of it was there already.
-    is_new: bool,
-}
-
-/// The entries of a file, and what must be remembered of them.
-struct Source<F> {
-    next: F,
-    last_turn: LastTurn,
-}
-
-impl<F: FnMut() -> Result<Option<Entry>, Error>> Source<F> {
-    fn next(&mut self) -> Result<Option<Entry>, Error> {
-        let entry = (self.next)()?;
-        if let Some(entry) = &entry {
-            self.last_turn.push(entry);
-        }
-        Ok(entry)
-    }
+    taken: Taken,
+    /// How many pieces of it could not be read.
+    left_out: u64,
 }
 
 #[derive(Serialize)]
@@ -55,13 +37,18 @@ impl<F: FnMut() -> Result<Option<Entry>, Error>> Source<F> {
 struct OneFile<'a> {
     session_id: &'a SessionId,
     imported: bool,
+    #[serde(skip_serializing_if = "is_zero")]
+    left_out: u64,
 }
 
 #[derive(Serialize, Default)]
+#[serde(rename_all = "camelCase")]
 struct SeveralFiles {
     imported: Vec<SessionId>,
     skipped: Vec<SessionId>,
     failed: Vec<FailedFile>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOut>,
 }
 
 #[derive(Serialize)]
@@ -70,19 +57,45 @@ struct FailedFile {
     error: String,
 }
 
-/// Take in exported sessions
+#[derive(Serialize)]
+struct LeftOut {
+    file: String,
+    lines: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Take in exported sessions, and histories of other tools
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A session keeps its id. Of one that is there already, only what is new is taken.
+A session keeps its id. Of one that is there already, only what is new is taken, unless it went on here too.
+Sessions of other tools go on with the agent they came from, or with any other.
 
 Examples:
-  rejoin import session.jsonl
-  rejoin import backup/*.jsonl
+  rejoin import session.jsonl                 what `rejoin export` has written
+  rejoin import --all                         every history found on this machine
+  rejoin import --from claude-code --since 30d
+  rejoin import ~/old-laptop/.codex/sessions
   ssh host rejoin export 0c5f2a91 | rejoin import -")]
 pub(crate) struct ImportArgs {
-    /// What `rejoin export` has written; `-` for standard input
-    #[arg(value_name = "FILE", required = true)]
+    /// A file, or a folder to look through; `-` for standard input
+    #[arg(value_name = "FILE", required_unless_present_any = ["all", "from"])]
     pub(crate) files: Vec<PathBuf>,
+
+    /// Only histories of the tool NAME; without FILE, those found on this machine
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Tool::ALL.map(Tool::name)))]
+    pub(crate) from: Option<String>,
+
+    /// All histories found on this machine
+    #[arg(long, conflicts_with = "files")]
+    pub(crate) all: bool,
+
+    /// Only histories used since then: a date, or an age like `7d`
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
 
     /// Write a JSON object
     #[arg(long)]
@@ -90,193 +103,115 @@ pub(crate) struct ImportArgs {
 }
 
 pub(super) async fn run(args: ImportArgs, context: &mut Context) -> Result<Outcome, Error> {
+    let now = rejoin_store::now();
+    let since = match &args.since {
+        Some(text) => Some(times::read_since(text, now).ok_or(Error::NotATime { text: text.clone() })?),
+        None => None,
+    };
+    let tool = args.from.as_deref().and_then(Tool::from_name);
+    let candidates = find::candidates(&args.files, tool, &context.settings.histories)?;
     let store = context.settings.open_store()?;
-    if let [file] = args.files.as_slice() {
-        let imported = import_file(&store, file).await?;
-        if args.json {
-            let row = OneFile { session_id: &imported.session_id, imported: imported.is_new };
-            context.out.write_json(&row)?;
-        } else {
-            write_line(&mut context.out, &imported)?;
-        }
-        return Ok(Outcome::Done);
+    let mut taker = Taker::new(&store, since);
+    let mut run = Run::new(context, &candidates, args.json);
+    for candidate in &candidates {
+        let taken = taker.take(candidate, tool).await;
+        run.progress.step();
+        run.note(candidate, taken?)?;
     }
-    let mut all = SeveralFiles::default();
-    for file in &args.files {
-        match import_file(&store, file).await {
-            Ok(imported) => {
-                if !args.json {
-                    write_line(&mut context.out, &imported)?;
-                }
-                let list = if imported.is_new { &mut all.imported } else { &mut all.skipped };
-                list.push(imported.session_id);
+    store.flush().await?;
+    run.finish()
+}
+
+/// One run of the command: what it shows.
+struct Run<'a> {
+    context: &'a mut Context,
+    is_json: bool,
+    /// Whether one file was named, which is told of alone.
+    is_one: bool,
+    /// Whether files were looked for.
+    is_search: bool,
+    progress: Progress,
+    all: SeveralFiles,
+    outcome: Outcome,
+}
+
+impl<'a> Run<'a> {
+    fn new(context: &'a mut Context, candidates: &[Candidate], is_json: bool) -> Self {
+        let is_one = matches!(candidates, [Candidate { origin: Origin::Named, .. }]);
+        let is_search = candidates.iter().all(|candidate| candidate.origin == Origin::Found);
+        let progress = Progress::new(candidates.len());
+        Self { context, is_json, is_one, is_search, progress, all: SeveralFiles::default(), outcome: Outcome::Done }
+    }
+
+    fn note(&mut self, candidate: &Candidate, results: Vec<Result<Imported, Error>>) -> Result<(), Error> {
+        self.is_one &= results.len() == 1;
+        for result in results {
+            match result {
+                Ok(imported) => self.note_imported(candidate, imported)?,
+                Err(error) if self.is_one => return Err(error),
+                Err(error) => self.note_failed(candidate, &error)?,
             }
-            Err(error) => {
-                context.out.flush()?;
-                report::write_error(&mut context.err, &error)?;
-                all.failed.push(FailedFile { file: file.display().to_string(), error: report::one_line(&error) });
-            }
         }
+        Ok(())
     }
-    if args.json {
-        context.out.write_json(&all)?;
+
+    fn note_imported(&mut self, candidate: &Candidate, imported: Imported) -> Result<(), Error> {
+        let is_new = imported.taken != Taken::Nothing;
+        if imported.left_out > 0 {
+            let lines = count(imported.left_out, "line", "lines");
+            let note = format!("{lines} of {} could not be read, and left out", candidate.name());
+            self.progress.above(|| report::write_note(&mut self.context.err, &note))?;
+            self.all.left_out.push(LeftOut { file: candidate.name(), lines: imported.left_out });
+        }
+        if self.is_json && self.is_one {
+            let Imported { session_id, left_out, .. } = &imported;
+            self.context.out.write_json(&OneFile { session_id, imported: is_new, left_out: *left_out })?;
+        } else if !self.is_json && (is_new || candidate.origin == Origin::Named) {
+            let out = &mut self.context.out;
+            self.progress.above(|| write_line(out, &imported))?;
+        }
+        let list = if is_new { &mut self.all.imported } else { &mut self.all.skipped };
+        list.push(imported.session_id);
+        Ok(())
     }
-    Ok(if all.failed.is_empty() { Outcome::Done } else { Outcome::FoundProblems })
+
+    fn note_failed(&mut self, candidate: &Candidate, error: &Error) -> Result<(), Error> {
+        self.context.out.flush()?;
+        let err = &mut self.context.err;
+        match candidate.origin {
+            Origin::Named => {
+                self.outcome = Outcome::FoundProblems;
+                self.progress.above(|| report::write_error(err, error))?;
+            }
+            Origin::Found => self.progress.above(|| report::write_note(err, &report::one_line(error)))?,
+        }
+        self.all.failed.push(FailedFile { file: candidate.name(), error: report::one_line(error) });
+        Ok(())
+    }
+
+    /// Says how it went. What was named must be there and whole; of what was found, some may not be.
+    fn finish(self) -> Result<Outcome, Error> {
+        let Self { context, is_json, is_one, is_search, progress, all, outcome } = self;
+        progress.finish();
+        let [imported, skipped, failed] = [all.imported.len(), all.skipped.len(), all.failed.len()];
+        if is_json {
+            if !is_one {
+                context.out.write_json(&all)?;
+            }
+        } else if is_search && imported + skipped + failed == 0 {
+            report::write_remark(&mut context.err, "no history was found", "name a file: `rejoin import FILE`")?;
+        } else if is_search {
+            writeln!(context.out, "{imported} imported, {skipped} skipped, {failed} failed")?;
+        }
+        Ok(outcome)
+    }
 }
 
 fn write_line(out: &mut Output, imported: &Imported) -> io::Result<()> {
     let title = one_line(imported.title.as_deref().unwrap_or("(no title)"));
-    let (word, remark) =
-        if imported.is_new { ("imported", String::new()) } else { ("skipped", out.paint(DIM, " (is there already)")) };
+    let (word, remark) = match imported.taken {
+        Taken::All | Taken::More => ("imported", String::new()),
+        Taken::Nothing => ("skipped", out.paint(DIM, " (is there already)")),
+    };
     writeln!(out, "{word} {}  {title}{remark}", imported.session_id)
-}
-
-async fn import_file(store: &dyn SessionStore, file: &Path) -> Result<Imported, Error> {
-    let name = file.display().to_string();
-    let input = open(file).map_err(|source| Error::CannotRead { file: name.clone(), source })?;
-    let in_file = |error| match error {
-        ReadError::Io(source) => Error::CannotRead { file: name.clone(), source },
-        ReadError::Content(source) => Error::NotATranscript { file: name.clone(), source },
-    };
-    let (told, mut reader) = Reader::open(input).map_err(in_file)?;
-    let session_id = told.facts.session_id.clone();
-    let mut source = Source { next: || reader.next_entry().map_err(in_file), last_turn: LastTurn::default() };
-    let was_there = match store.create(without_entries(&told)).await {
-        Err(StoreError::SessionExists { .. }) => true,
-        created => created.map(|()| false)?,
-    };
-    let imported = take_new(store, &told, was_there, &mut source).await;
-    if imported.is_err()
-        && !was_there
-        && let Err(failure) = store.delete(&session_id).await
-    {
-        // Why the import failed is worth more than why its traces stay.
-        tracing::warn!(session = %session_id, %failure, "a session that was imported in part could not be removed");
-    }
-    let is_new = imported?;
-    let title = store.session(&session_id).await?.facts.title().map(str::to_owned);
-    Ok(Imported { session_id, title, is_new })
-}
-
-/// Takes what the store does not have, and says whether there was something.
-async fn take_new(
-    store: &dyn SessionStore,
-    told: &Session,
-    was_there: bool,
-    source: &mut Source<impl FnMut() -> Result<Option<Entry>, Error>>,
-) -> Result<bool, Error> {
-    let begin = if was_there { skip_known(store, &told.facts.session_id, source).await? } else { source.next()? };
-    let is_new = begin.is_some() || !was_there;
-    if is_new {
-        fill(store, told, begin, source).await?;
-    }
-    Ok(is_new)
-}
-
-/// Passes over the entries that the store has already, and gives the first that is new.
-///
-/// There is none if the store has others, or more: then the session has gone its own way here.
-async fn skip_known(
-    store: &dyn SessionStore,
-    session_id: &SessionId,
-    source: &mut Source<impl FnMut() -> Result<Option<Entry>, Error>>,
-) -> Result<Option<Entry>, Error> {
-    let known = entries(store, session_id, EntryNumber::START);
-    futures::pin_mut!(known);
-    while let Some(known) = known.try_next().await? {
-        if source.next()?.as_ref() != Some(&known) {
-            return Ok(None);
-        }
-    }
-    source.next()
-}
-
-fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
-    if file == Path::new(STDIN) {
-        return Ok(Box::new(io::stdin().lock()));
-    }
-    Ok(Box::new(BufReader::with_capacity(256 * 1024, File::open(file)?)))
-}
-
-/// The session before its first entry, which is what a store makes.
-fn without_entries(told: &Session) -> Session {
-    let mut session = told.clone();
-    session.forget_entries();
-    OWNER.clone_into(&mut session.facts.owner);
-    // Entries can only move it on, and a fork may have been used last before it was made.
-    session.facts.updated_at = told.facts.updated_at;
-    session
-}
-
-/// The facts that entries tell, but others may have told since: the latest word on them is the header's.
-fn facts_to_restore(told: &Session) -> Vec<Fact> {
-    let settings = told.settings.clone();
-    vec![Fact::ConfigOptions(settings.config_options), Fact::AvailableCommands(settings.available_commands)]
-}
-
-/// Appends the entries from `begin` on, and tells the facts that are not in them.
-async fn fill(
-    store: &dyn SessionStore,
-    told: &Session,
-    begin: Option<Entry>,
-    source: &mut Source<impl FnMut() -> Result<Option<Entry>, Error>>,
-) -> Result<(), Error> {
-    let session_id = &told.facts.session_id;
-    let lease = store.acquire(session_id, &Owner::this_process()).await?;
-    let appended = append_all(store, &lease, begin, source).await;
-    // Also after a failure: what is running can't be removed.
-    let released = store.release(&lease).await;
-    let last = appended?;
-    released?;
-    store.tell(session_id, facts_to_restore(told)).await?;
-    store.flush().await?;
-    tracing::debug!(session = %session_id, entries = last.get(), "imported");
-    Ok(())
-}
-
-/// Appends the entries from `begin` on, and closes the last turn if they end within it. Gives the last number.
-async fn append_all(
-    store: &dyn SessionStore,
-    lease: &Lease,
-    mut next: Option<Entry>,
-    source: &mut Source<impl FnMut() -> Result<Option<Entry>, Error>>,
-) -> Result<EntryNumber, Error> {
-    let mut after = lease.head;
-    let mut batch: Vec<Step> = Vec::with_capacity(BATCH);
-    while let Some(entry) = next {
-        batch.push(entry.step);
-        if batch.len() == BATCH {
-            after = store.append(lease, after, std::mem::take(&mut batch), Vec::new()).await?;
-        }
-        next = source.next()?;
-    }
-    batch.extend(source.last_turn.closing_steps());
-    if !batch.is_empty() {
-        after = store.append(lease, after, batch, Vec::new()).await?;
-    }
-    Ok(after)
-}
-
-/// What must be remembered of the last turn to close it.
-#[derive(Default)]
-struct LastTurn {
-    entries: Vec<Entry>,
-    last_at: Option<Timestamp>,
-}
-
-impl LastTurn {
-    fn push(&mut self, entry: &Entry) {
-        self.last_at = Some(entry.step.at);
-        match entry.step.kind {
-            StepKind::Prompt => self.entries.clear(),
-            StepKind::TurnEnded | StepKind::Update(UpdateKind::ToolCall | UpdateKind::ToolCallUpdate) => {}
-            _ => return,
-        }
-        self.entries.push(entry.clone());
-    }
-
-    /// Nothing, if it has ended. As old as the last entry, so that the session does not look as if it had been used.
-    fn closing_steps(&self) -> Vec<Step> {
-        self.last_at.map(|at| interrupt(&self.entries, at)).unwrap_or_default()
-    }
 }

@@ -25,6 +25,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use rejoin_agent::{ModelId, ProviderConfig};
+use rejoin_history::Tool;
 use rejoin_mcp::ServerSpec;
 use rejoin_store::{MemoryStore, SessionStore, SqliteStore};
 
@@ -72,6 +73,8 @@ pub(crate) struct Settings {
     pub(crate) warnings: Vec<Warning>,
     /// The user's own folder, which is shown as `~`.
     pub(crate) home: Option<PathBuf>,
+    /// Where other tools keep their conversations.
+    pub(crate) histories: Vec<(Tool, PathBuf)>,
 }
 
 /// What is logged, and where.
@@ -134,6 +137,9 @@ impl Settings {
         let providers = providers::all(providers, &env);
         let log = LogSettings { level, file: log_file };
         let (warnings, home) = (contents.warnings, folders.home);
+        let places =
+            |tool: Tool| tool.places(|name| env(name).map(PathBuf::from)).into_iter().map(move |it| (tool, it));
+        let histories = Tool::ALL.into_iter().flat_map(places).collect();
         Ok(Self {
             store,
             log,
@@ -148,6 +154,7 @@ impl Settings {
             files,
             warnings,
             home,
+            histories,
         })
     }
 

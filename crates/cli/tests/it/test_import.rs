@@ -179,7 +179,7 @@ fn of_several_files_the_good_ones_are_imported_and_the_others_named() {
     --- stderr
     error: [WORLD]/other.jsonl is not a transcript that can be imported
     caused by: line 1 is not the header of an exported transcript
-    hint: import takes what `rejoin export ID` writes
+    hint: import takes what `rejoin export ID` writes, and histories of claude-code, codex, gemini, opencode
     error: missing.jsonl can't be read
     caused by: No such file or directory (os error 2)
     --- exit 1
@@ -190,7 +190,7 @@ fn of_several_files_the_good_ones_are_imported_and_the_others_named() {
     --- stderr
     error: [WORLD]/other.jsonl is not a transcript that can be imported
     caused by: line 1 is not the header of an exported transcript
-    hint: import takes what `rejoin export ID` writes
+    hint: import takes what `rejoin export ID` writes, and histories of claude-code, codex, gemini, opencode
     error: missing.jsonl can't be read
     caused by: No such file or directory (os error 2)
     --- exit 1
@@ -208,7 +208,7 @@ fn a_file_that_breaks_off_leaves_nothing_behind() {
     error: [WORLD]/torn.jsonl is not a transcript that can be imported
     caused by: line 5 is not an entry of a transcript
     caused by: EOF while parsing a string at line 1 column 99
-    hint: import takes what `rejoin export ID` writes
+    hint: import takes what `rejoin export ID` writes, and histories of claude-code, codex, gemini, opencode
     --- exit 1
     ");
     insta::assert_snapshot!(world.run(&["show", "torn"]), @"

@@ -1,0 +1,27 @@
+//! A file of a history: opened as often as it is read, and unpacked if it is packed.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+/// What a file begins with that is packed with Zstandard.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// How much is read at once.
+const ROOM: usize = 256 * 1024;
+
+/// The content of `file`.
+pub(crate) fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
+    let mut reader = BufReader::with_capacity(ROOM, File::open(file)?);
+    if reader.fill_buf()?.starts_with(&ZSTD) {
+        return Ok(Box::new(BufReader::with_capacity(ROOM, zstd::stream::read::Decoder::with_buffer(reader)?)));
+    }
+    Ok(Box::new(reader))
+}
+
+/// The first `limit` bytes of `file`.
+pub(crate) fn head(file: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    open(file)?.take(limit).read_to_end(&mut head)?;
+    Ok(head)
+}
