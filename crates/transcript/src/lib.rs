@@ -20,6 +20,7 @@ mod session;
 mod settings;
 mod text;
 mod time;
+mod title;
 mod turn;
 mod update;
 mod view;
@@ -32,10 +33,10 @@ pub use replay::{Replay, Replayed, States, live, replay};
 pub use retelling::{Retelling, Told};
 pub use session::{
     AgentInfo, AgentSession, Cost, Cwd, Fact, FormerAgentSession, Parent, Session, SessionFacts, SessionId, Shelf,
-    Titles,
 };
 pub use settings::{InForce, McpServerNames, McpTransport, Settings};
 pub use time::Timestamp;
+pub use title::{Titles, manual_title};
 pub use turn::{OpenToolCalls, TurnEnd, interrupt};
 pub use update::{UpdateKind, content_text, with_message_id};
 pub use view::{Fold, Item, Message, Part, Role, State, ToolCall, View, What};

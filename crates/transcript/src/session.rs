@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::{Members, keep, read_string};
 use crate::settings::{InForce, McpServerNames, Settings};
-use crate::update::content_text;
+use crate::title::{Titles, agents_title, derive_title};
 use crate::{
     Audience, EntryNumber, Json, MessageId, Step, StepKind, Timestamp, TranscriptError, Turn, TurnEnd, UpdateKind,
 };
@@ -244,8 +244,7 @@ impl Session {
             }
             UpdateKind::SessionInfo => {
                 if members.get("title").is_some() {
-                    self.facts.titles.agent =
-                        text_of("title").map(|title| one_line(&title)).filter(|title| !title.is_empty());
+                    self.facts.titles.agent = text_of("title").and_then(|title| agents_title(&title));
                 }
                 let meta = members.get_some("_meta").and_then(Members::read);
                 for (key, value) in meta.iter().flat_map(Members::iter) {
@@ -381,28 +380,6 @@ pub enum Fact {
     Archived(bool),
 }
 
-/// A session's titles, by who gave them. A person's wins, then the agent's.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Titles {
-    /// From the first prompt.
-    #[serde(default)]
-    pub derived: Option<String>,
-    /// The agent's.
-    #[serde(default)]
-    pub agent: Option<String>,
-    /// A person's.
-    #[serde(default)]
-    pub manual: Option<String>,
-}
-
-impl Titles {
-    /// The one to show.
-    pub fn current(&self) -> Option<&str> {
-        self.manual.as_deref().or(self.agent.as_deref()).or(self.derived.as_deref())
-    }
-}
-
 /// A working folder: as the client wrote it, and as all its spellings are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -499,27 +476,6 @@ impl Shelf {
     }
 }
 
-/// A title made of a prompt: its first line of text, shortened.
-fn derive_title(blocks: &Json) -> Option<String> {
-    let blocks = blocks.elements()?;
-    let texts = blocks.iter().filter_map(|block| {
-        let members = Members::read(block)?;
-        (members.get("type") == Some("\"text\"")).then(|| content_text(block)).flatten()
-    });
-    texts.map(|text| one_line(&text)).find(|title| !title.is_empty())
-}
-
-/// The first line of `text` that says something, at most 80 characters of it.
-fn one_line(text: &str) -> String {
-    const LONGEST: usize = 80;
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -591,13 +547,6 @@ mod tests {
         session.apply(Fact::ManualTitle(None));
         observe(&mut session, 5, &update(r#"{"sessionUpdate":"session_info_update","title":null}"#));
         assert_eq!(session.facts.title(), Some("Fix the login page"));
-    }
-
-    #[test]
-    fn long_titles_are_shortened_at_a_character() {
-        let title = one_line(&"é".repeat(200));
-        assert_eq!(title.chars().count(), 81);
-        assert!(title.ends_with('…'));
     }
 
     #[test]

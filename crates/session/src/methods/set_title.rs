@@ -1,15 +1,12 @@
 //! `session/set_title`: a person names the session, and nobody renames it after that.
 
-use rejoin_transcript::Fact;
 use rejoin_transcript::json::write_string;
+use rejoin_transcript::{Fact, manual_title};
 
 use crate::Error;
 use crate::client::Responder;
 use crate::live::Live;
 use crate::params::Params;
-
-/// A title has at most this many characters.
-const LONGEST: usize = 200;
 
 /// The request.
 pub(crate) struct SetTitle {
@@ -19,12 +16,9 @@ pub(crate) struct SetTitle {
 impl SetTitle {
     pub(crate) fn read(params: &Params<'_>) -> Result<Self, Error> {
         params.session_id()?;
-        let title = params.string("title", "the new title")?;
-        let title: String = title.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST).collect();
-        if title.is_empty() {
-            return Err(Error::invalid("title", "`title` is empty; send at least one character that can be seen"));
-        }
-        Ok(Self { title })
+        let title = manual_title(&params.string("title", "the new title")?);
+        let empty = || Error::invalid("title", "`title` is empty; send at least one character that can be seen");
+        Ok(Self { title: title.ok_or_else(empty)? })
     }
 
     pub(super) async fn run(self, live: &mut Live, responder: Responder) {
