@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use rejoin_store::{Owner, SessionStore, now};
+use rejoin_store::{Owner, Run, SessionStore, now};
 use rejoin_transcript::SessionId;
 use rejoin_wire::{Connection, Options, Tap};
 use tokio::sync::{mpsc, watch};
@@ -175,7 +175,7 @@ impl SessionLayer {
     /// Removes the sessions that were never prompted and are too old.
     pub async fn tidy(&self) {
         let limit = i64::try_from(self.shared.options.empty_session_limit.as_millis()).unwrap_or(i64::MAX);
-        match self.shared.store.remove_empty(now().plus_millis(limit.saturating_neg())).await {
+        match self.shared.store.remove_empty(now().plus_millis(limit.saturating_neg()), Run::Real).await {
             Ok(0) => {}
             Ok(count) => tracing::info!(count, "sessions that were never prompted are removed"),
             Err(error) => tracing::warn!(%error, "sessions that were never prompted could not be removed"),

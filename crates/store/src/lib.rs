@@ -25,6 +25,7 @@ use rejoin_transcript::{Entry, EntryNumber, Fact, Session, SessionId, Step, Time
 
 use begun::Begun;
 pub use error::StoreError;
+pub use fork::fork_point;
 pub use lease::{Lease, Owner};
 pub use list::{ArchivedFilter, Cursor, ListFilter, PAGE_SIZE, Page};
 pub use memory::MemoryStore;
@@ -125,8 +126,8 @@ pub trait SessionStore: Send + Sync {
     /// The sessions that hold some words, each with its best match, in what was written until now.
     async fn search(&self, query: &SearchQuery) -> Result<Vec<Hit>, StoreError>;
 
-    /// How much there is.
-    async fn stats(&self) -> Result<Stats, StoreError>;
+    /// How much there is. `day` says on which day a time is, since that depends on where one lives.
+    async fn stats(&self, day: fn(Timestamp) -> String) -> Result<Stats, StoreError>;
 
     /// Checks every byte that can be checked, and names what is damaged.
     async fn verify(&self) -> Result<VerifyReport, StoreError>;
@@ -137,7 +138,9 @@ pub trait SessionStore: Send + Sync {
     async fn prune(&self, retention: &Retention, now: Timestamp, run: Run) -> Result<Vec<Pruned>, StoreError>;
 
     /// Removes sessions that were made before `before` and never prompted, and says how many.
-    async fn remove_empty(&self, before: Timestamp) -> Result<u64, StoreError>;
+    ///
+    /// One that somebody has open is kept.
+    async fn remove_empty(&self, before: Timestamp, run: Run) -> Result<u64, StoreError>;
 }
 
 /// The replay of `session` from `place`, in bounded memory: pages of lines, each the params of a `session/update`

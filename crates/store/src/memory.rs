@@ -322,13 +322,13 @@ impl SessionStore for MemoryStore {
         Ok(found.into_iter().map(|(.., hit)| hit).take(query.limit as usize).collect())
     }
 
-    async fn stats(&self) -> Result<Stats, StoreError> {
+    async fn stats(&self, day: fn(Timestamp) -> String) -> Result<Stats, StoreError> {
         let sessions = self.sessions();
         let mut stats = Stats { bytes: sessions.values().map(Kept::bytes).sum(), ..Stats::default() };
         let listed = sessions.values().map(|kept| &kept.session.facts);
         listed
             .filter(|facts| matches!(facts.shelf(), Shelf::Listed | Shelf::Archived))
-            .for_each(|facts| stats.add(facts));
+            .for_each(|facts| stats.add(facts, day));
         Ok(stats)
     }
 
@@ -354,15 +354,17 @@ impl SessionStore for MemoryStore {
         Ok(pruned)
     }
 
-    async fn remove_empty(&self, before: Timestamp) -> Result<u64, StoreError> {
+    async fn remove_empty(&self, before: Timestamp, run: Run) -> Result<u64, StoreError> {
         let mut sessions = self.sessions();
-        let count = sessions.len();
         let now = crate::now();
-        sessions.retain(|_, kept| {
+        let is_kept = |kept: &Kept| {
             let facts = &kept.session.facts;
-            let is_held = is_held(kept.held.as_ref(), now);
-            facts.shelf() != Shelf::Empty || facts.created_at >= before || is_held
-        });
-        Ok((count - sessions.len()) as u64)
+            facts.shelf() != Shelf::Empty || facts.created_at >= before || is_held(kept.held.as_ref(), now)
+        };
+        let empty = sessions.values().filter(|kept| !is_kept(kept)).count();
+        if run == Run::Real {
+            sessions.retain(|_, kept| is_kept(kept));
+        }
+        Ok(empty as u64)
     }
 }

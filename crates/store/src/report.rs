@@ -9,29 +9,25 @@ use crate::StoreError;
 /// How much a store holds. Sessions that were never prompted do not count.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stats {
-    /// Sessions.
-    pub sessions: u64,
-    /// Those of them that are archived.
+    /// All of it.
+    pub all: Share,
+    /// How many sessions are archived.
     pub archived: u64,
-    /// Messages in them.
-    pub messages: u64,
     /// Bytes on disk.
     pub bytes: u64,
-    /// The same by agent.
+    /// The same as `all`, by agent.
     pub agents: BTreeMap<String, Share>,
-    /// The same by the day, as `2026-01-31`, on which each session was last used.
+    /// The same by the day on which each session was last used.
     pub days: BTreeMap<String, Share>,
 }
 
 impl Stats {
     /// Counts a session.
-    pub(crate) fn add(&mut self, facts: &SessionFacts) {
-        self.sessions += 1;
+    pub(crate) fn add(&mut self, facts: &SessionFacts, day: fn(Timestamp) -> String) {
         self.archived += u64::from(facts.archived);
-        self.messages += u64::from(facts.messages);
+        self.all.add(facts);
         self.agents.entry(facts.agent.name.clone()).or_default().add(facts);
-        let day = facts.updated_at.to_string().split('T').next().unwrap_or_default().to_owned();
-        self.days.entry(day).or_default().add(facts);
+        self.days.entry(day(facts.updated_at)).or_default().add(facts);
     }
 }
 

@@ -132,8 +132,8 @@ impl SessionStore for FaultStore {
         self.inner.search(query).await
     }
 
-    async fn stats(&self) -> Result<Stats, StoreError> {
-        self.inner.stats().await
+    async fn stats(&self, day: fn(Timestamp) -> String) -> Result<Stats, StoreError> {
+        self.inner.stats(day).await
     }
 
     async fn verify(&self) -> Result<VerifyReport, StoreError> {
@@ -144,8 +144,8 @@ impl SessionStore for FaultStore {
         self.inner.prune(retention, now, run).await
     }
 
-    async fn remove_empty(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.inner.remove_empty(before).await
+    async fn remove_empty(&self, before: Timestamp, run: Run) -> Result<u64, StoreError> {
+        self.inner.remove_empty(before, run).await
     }
 }
 

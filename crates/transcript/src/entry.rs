@@ -146,6 +146,13 @@ pub enum Turn {
 }
 
 impl Turn {
+    /// The turn's number, also for what comes after it.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::In(number) | Self::After(number) => number,
+        }
+    }
+
     /// As one number: positive in a turn, else the negative of the turn it comes after.
     pub fn code(self) -> i64 {
         match self {

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use futures::{StreamExt, pin_mut};
-use rejoin_store::{entries, new_session_id, now, resolve_cwd};
+use rejoin_store::{fork_point, new_session_id, now, resolve_cwd};
 use rejoin_transcript::json::{Object, read_string};
-use rejoin_transcript::{EntryNumber, Fact, SessionId, StepKind, Turn};
+use rejoin_transcript::{EntryNumber, Fact, SessionId};
 
 use super::Request;
 use super::new::read_opening;
@@ -67,49 +66,16 @@ impl Fork {
         Ok(fork)
     }
 
-    /// The last entry that the fork shares: that of the last turn that has ended, or of the one that was asked for.
-    async fn point(&self, live: &mut Live) -> Result<EntryNumber, Error> {
-        let running_since = live.session()?.facts.running_since;
-        let head = live.recorder()?.head();
-        let ended = running_since.map_or(head, |since| EntryNumber::new(since.get() - 1));
-        let Some(message) = &self.at else { return Ok(ended) };
-        let (mut turn, mut last) = (None, None);
-        let all = entries(&*live.layer.store, &live.id, EntryNumber::START);
-        pin_mut!(all);
-        while let Some(entry) = all.next().await {
-            let entry = entry?;
-            if entry.number > ended {
-                break;
-            }
-            match turn {
-                None if is_of(&entry, message) => (turn, last) = (Some(entry.step.turn), Some(entry.number)),
-                Some(found) if same_turn(found, entry.step.turn) => last = Some(entry.number),
-                Some(_) => break,
-                None => {}
-            }
-        }
-        last.ok_or_else(|| {
+    /// The last entry that the fork shares.
+    async fn point(&self, live: &Live) -> Result<EntryNumber, Error> {
+        let point = fork_point(&*live.layer.store, &live.id, self.at.as_deref()).await?;
+        point.ok_or_else(|| {
+            let message = self.at.as_deref().unwrap_or_default();
             let problem =
                 format!("`_meta.rejoin.at` is {message:?}, and no message of an ended turn has that `messageId`");
             Error::invalid("_meta.rejoin.at", problem)
         })
     }
-}
-
-fn is_of(entry: &rejoin_transcript::Entry, message: &str) -> bool {
-    let step = &entry.step;
-    match step.kind {
-        StepKind::Prompt => step.message_id.as_ref().is_some_and(|id| id.as_str() == message),
-        _ => step.chunk_message_id().as_deref() == Some(message),
-    }
-}
-
-/// Whether `other` is in the same turn as `turn`, or right behind it.
-fn same_turn(turn: Turn, other: Turn) -> bool {
-    let number = |turn| match turn {
-        Turn::In(number) | Turn::After(number) => number,
-    };
-    number(turn) == number(other)
 }
 
 /// What is left to do in the fork.

@@ -7,26 +7,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
-use rustix::fs::Access;
+use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::Semaphore;
 
+use super::access::{Access, PATIENCE, beside, connect};
 use super::threads::Threads;
 use crate::StoreError;
 
 /// Marks the file as ours: `RJoN`.
 const APPLICATION_ID: i32 = 0x524a_6f4e;
 
-/// How long to wait for other processes.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// How many reads run at once.
 const READERS: usize = 4;
-
-/// How many KiB of the file are kept in memory, by the connection that writes and by each that reads.
-const WRITER_CACHE: i64 = 8_192;
-const READER_CACHE: i64 = 2_048;
 
 /// A step from one schema to the next.
 struct Migration {
@@ -65,6 +57,8 @@ pub(super) struct Database {
 
 struct Shared {
     path: PathBuf,
+    /// How it is read.
+    access: Access,
     /// The store's own name, made at random when it was.
     id: String,
     idle_readers: Mutex<Vec<Connection>>,
@@ -78,20 +72,36 @@ impl Database {
     /// Opens the file and brings its schema up to date. The connection is the one to write with.
     pub(super) fn open(path: &Path) -> Result<(Self, Connection), StoreError> {
         prepare_file(path)?;
-        let error = |source| store_error(path, source);
-        let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, WRITER_CACHE).map_err(error)?;
+        let mut connection = connect(path, Access::Write).map_err(|source| store_error(path, source))?;
         set_up(&mut connection, path)?;
-        let id =
-            connection.query_row("SELECT value FROM meta WHERE key = 'id'", [], |row| row.get(0)).map_err(error)?;
+        Ok((Self::over(path, Access::Read, &connection)?, connection))
+    }
+
+    /// Opens the file, which can't be written. The connection refuses to write.
+    pub(super) fn open_to_read(path: &Path) -> Result<(Self, Connection), StoreError> {
+        let access = Access::to_read(path);
+        let connection = connect(path, access).map_err(|source| store_error(path, source))?;
+        let found = check_identity(&connection, path)?;
+        if found.schema < NEWEST {
+            // It would have to be brought up to date first.
+            return Err(StoreError::ReadOnly { path: path.to_owned() });
+        }
+        Ok((Self::over(path, access, &connection)?, connection))
+    }
+
+    /// The database at `path`, to which `connection` is open.
+    fn over(path: &Path, access: Access, connection: &Connection) -> Result<Self, StoreError> {
+        let id = connection.query_row("SELECT value FROM meta WHERE key = 'id'", [], |row| row.get(0));
         let shared = Shared {
             path: path.to_owned(),
-            id,
+            access,
+            id: id.map_err(|source| store_error(path, source))?,
             idle_readers: Mutex::new(Vec::new()),
             permits: Semaphore::new(READERS),
             threads: Threads::default(),
             log: Mutex::new(None),
         };
-        Ok((Self { shared: Arc::new(shared) }, connection))
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -113,8 +123,7 @@ impl Database {
         let idle = self.idle_readers().pop();
         let reader = match idle {
             Some(reader) => reader,
-            None => connect(self.path(), OpenFlags::SQLITE_OPEN_READ_ONLY, READER_CACHE)
-                .map_err(|source| store_error(self.path(), source))?,
+            None => connect(self.path(), self.shared.access).map_err(|source| store_error(self.path(), source))?,
         };
         let done = self.snapshot(&reader, work);
         if reader.is_autocommit() {
@@ -174,10 +183,7 @@ impl Database {
     /// Fails if a newer program has changed the file in a way that this one can't follow.
     pub(super) fn check_schema(&self, connection: &Connection) -> Result<(), StoreError> {
         let error = |source| store_error(self.path(), source);
-        let found: u32 = connection
-            .prepare_cached("PRAGMA user_version")
-            .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
-            .map_err(error)?;
+        let found = self.on(connection).schema()?;
         if found <= NEWEST || oldest_fit(connection).map_err(error)? <= NEWEST {
             return Ok(());
         }
@@ -215,6 +221,11 @@ impl Db<'_> {
     /// The file.
     pub(super) fn path(&self) -> &Path {
         self.database.path()
+    }
+
+    /// The version of the tables.
+    pub(super) fn schema(&self) -> Result<u32, StoreError> {
+        Ok(self.query_one("PRAGMA user_version", [], |row| row.get(0))?.unwrap_or_default())
     }
 
     /// What `source` means for the store.
@@ -279,16 +290,15 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
         return Err(StoreError::NotAStore { path: path.to_owned() });
     }
     let may = |access| rustix::fs::access(path, access);
-    may(Access::READ_OK).map_err(|error| cannot_open(error.into()))?;
-    may(Access::WRITE_OK).map_err(|_| StoreError::ReadOnly { path: path.to_owned() })?;
+    may(rustix::fs::Access::READ_OK).map_err(|error| cannot_open(error.into()))?;
+    may(rustix::fs::Access::WRITE_OK).map_err(|_| StoreError::ReadOnly { path: path.to_owned() })?;
     Ok(())
 }
 
 /// Makes the store's files, which are there, their owner's alone.
 fn make_private(path: &Path) -> std::io::Result<()> {
     for suffix in ["", "-wal", "-shm"] {
-        let mut file = path.as_os_str().to_owned();
-        file.push(suffix);
+        let file = beside(path, suffix);
         match fs::metadata(&file) {
             Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => {
                 fs::set_permissions(&file, Permissions::from_mode(0o600))?;
@@ -303,40 +313,19 @@ fn make_private(path: &Path) -> std::io::Result<()> {
 ///
 /// SQLite has no locks on this file that closing it could undo.
 fn open_log(path: &Path) -> std::io::Result<File> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    let file = OpenOptions::new().read(true).write(true).open(log)?;
+    let file = OpenOptions::new().read(true).write(true).open(beside(path, "-wal"))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()?;
     Ok(file)
 }
 
-fn connect(path: &Path, flags: OpenFlags, cache_kib: i64) -> rusqlite::Result<Connection> {
-    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(PATIENCE)?;
-    // Else statements are prepared again whenever their parameters change, to look at the values.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.set_prepared_statement_cache_capacity(64);
-    connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "cache_size", -cache_kib)?;
-    Ok(connection)
-}
-
 /// Sets the connection to write with up, and brings the schema up to date.
 fn set_up(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let error = |source| store_error(path, source);
-    let Identity { application, schema: found, is_empty } =
-        patiently(|| identify_at_once(connection)).map_err(error)?;
-    let is_new = application == 0 && found == 0 && is_empty;
-    if !is_new && application != APPLICATION_ID {
-        return Err(StoreError::NotAStore { path: path.to_owned() });
-    }
-    if found > NEWEST && oldest_fit(connection).map_err(error)? > NEWEST {
-        return Err(StoreError::NewerSchema { path: path.to_owned(), found, known: NEWEST });
-    }
+    let found = check_identity(connection, path)?;
     // Only now is it sure that the file is ours.
     make_private(path).map_err(|source| StoreError::CannotOpen { path: path.to_owned(), source: Arc::new(source) })?;
-    if is_new {
+    if found.is_new() {
         // Must come before anything is written. Lets the file shrink after a delete.
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(error)?;
     }
@@ -351,10 +340,23 @@ fn set_up(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     connection.pragma_update(None, "checkpoint_fullfsync", true).map_err(error)?;
     // What is deleted is overwritten.
     connection.pragma_update(None, "secure_delete", true).map_err(error)?;
-    if found < NEWEST {
+    if found.schema < NEWEST {
         migrate(connection).map_err(error)?;
     }
     Ok(())
+}
+
+/// What the file says of itself, if it is a store that this program can follow, or is empty.
+fn check_identity(connection: &Connection, path: &Path) -> Result<Identity, StoreError> {
+    let error = |source| store_error(path, source);
+    let found = patiently(|| identify_at_once(connection)).map_err(error)?;
+    if !found.is_new() && found.application != APPLICATION_ID {
+        return Err(StoreError::NotAStore { path: path.to_owned() });
+    }
+    if found.schema > NEWEST && oldest_fit(connection).map_err(error)? > NEWEST {
+        return Err(StoreError::NewerSchema { path: path.to_owned(), found: found.schema, known: NEWEST });
+    }
+    Ok(found)
 }
 
 fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
@@ -384,9 +386,16 @@ struct Identity {
     is_empty: bool,
 }
 
+impl Identity {
+    /// Whether it is an empty file, which may become a store.
+    fn is_new(&self) -> bool {
+        self.application == 0 && self.schema == 0 && self.is_empty
+    }
+}
+
 /// Reads the identity as it is at one moment: another process may be making the store.
-fn identify_at_once(connection: &mut Connection) -> rusqlite::Result<Identity> {
-    let transaction = connection.transaction()?;
+fn identify_at_once(connection: &Connection) -> rusqlite::Result<Identity> {
+    let transaction = connection.unchecked_transaction()?;
     let identity = identify(&transaction)?;
     transaction.commit()?;
     Ok(identity)

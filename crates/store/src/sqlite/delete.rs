@@ -117,26 +117,25 @@ fn own_bytes(db: &Db<'_>, log: Log) -> Result<u64, StoreError> {
     Ok(entries.unwrap_or_default() + contents.unwrap_or_default())
 }
 
-/// The sessions made before `before` that were never prompted.
-pub(super) fn find_empty(db: &Db<'_>, before: Timestamp) -> Result<Vec<SessionId>, StoreError> {
-    let sql = "SELECT id FROM session WHERE shelf = 2 AND created_at < ?1";
-    let found = db.query_all(sql, [before.as_millis()], |row| row.get::<_, String>(0))?;
-    found.into_iter().map(|id| SessionId::parse(id).map_err(|error| db.damaged(error.to_string()))).collect()
+/// Removes the sessions made before `before` that were never prompted.
+pub(super) fn remove_empty(db: &Db<'_>, before: Timestamp, now: Timestamp) -> Result<u64, StoreError> {
+    let found = find_empty(db, before, now)?;
+    for session in &found {
+        delete(db, session, now)?;
+    }
+    Ok(found.len() as u64)
 }
 
-/// Deletes `session` if it is still one of those that [`find_empty`] finds; says whether it did.
-pub(super) fn delete_empty(
-    db: &Db<'_>,
-    session: &SessionId,
-    before: Timestamp,
-    now: Timestamp,
-) -> Result<bool, StoreError> {
-    let sql = "SELECT 1 FROM session WHERE id = ?1 AND shelf = 2 AND created_at < ?2";
-    let is_empty = db.query_one(sql, params![session.as_str(), before.as_millis()], |_| Ok(()))?.is_some();
-    // Somebody may be about to prompt it.
-    if !is_empty || is_held_by_anyone(db, session, now)? {
-        return Ok(false);
+/// The sessions made before `before` that were never prompted, and that nobody has open: somebody may be about to prompt
+/// such a one.
+pub(super) fn find_empty(db: &Db<'_>, before: Timestamp, now: Timestamp) -> Result<Vec<SessionId>, StoreError> {
+    let sql = "SELECT id FROM session WHERE shelf = 2 AND created_at < ?1";
+    let mut empty = Vec::new();
+    for id in db.query_all(sql, [before.as_millis()], |row| row.get::<_, String>(0))? {
+        let session = SessionId::parse(id).map_err(|error| db.damaged(error.to_string()))?;
+        if !is_held_by_anyone(db, &session, now)? {
+            empty.push(session);
+        }
     }
-    delete(db, session, now)?;
-    Ok(true)
+    Ok(empty)
 }

@@ -4,6 +4,7 @@
 //! several processes too. What is made of entries (replay form, search index) is made by the [`projector`], behind
 //! the writer's back, and is never waited for except by a search.
 
+mod access;
 mod append;
 mod content;
 mod database;
@@ -25,12 +26,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rejoin_transcript::{Entry, EntryNumber, Fact, Session, SessionId, Step, Timestamp};
+use rusqlite::Connection;
 
 use crate::{
     Cursor, Hit, Lease, ListFilter, Owner, Page, Pruned, ReplayPage, ReplayPlace, Retention, Run, SearchQuery,
     SessionStore, Stats, StoreError, VerifyReport,
 };
-use database::{Database, Db};
+use database::Database;
 use projector::Projector;
 use rows::ReadyStep;
 use writer::{Scrub, Writer};
@@ -50,23 +52,47 @@ impl SqliteStore {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let (database, connection) = Database::open(path.as_ref())?;
         let is_scrub_due = database.is_scrub_due(&connection)?;
-        let writer = Writer::new(database.clone(), connection);
-        let projector = Projector::start(database.clone(), writer.handle());
+        let store = Self::over(database, connection);
         if is_scrub_due {
-            projector.scrub();
+            store.projector.scrub();
         }
-        Ok(Self { projector, writer, database })
+        Ok(store)
     }
 
-    /// Opens the store at `path` only if it is there.
+    /// Opens the store at `path` only if it is there. One that can't be written can still be read.
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
-        match path.as_ref().try_exists() {
-            Ok(true) => Self::open(path).map(Some),
+        let path = path.as_ref();
+        match path.try_exists() {
+            Ok(true) => match Self::open(path) {
+                Err(error @ (StoreError::ReadOnly { .. } | StoreError::CannotOpen { .. })) => {
+                    Self::open_to_read(path, error).map(Some)
+                }
+                opened => opened.map(Some),
+            },
             Ok(false) => Ok(None),
-            Err(source) => {
-                Err(StoreError::CannotOpen { path: path.as_ref().to_owned(), source: std::sync::Arc::new(source) })
-            }
+            Err(source) => Err(StoreError::CannotOpen { path: path.to_owned(), source: std::sync::Arc::new(source) }),
         }
+    }
+
+    /// Opens the store at `path`, which can't be written, because of `error`.
+    fn open_to_read(path: &Path, error: StoreError) -> Result<Self, StoreError> {
+        match Database::open_to_read(path) {
+            Ok((database, connection)) => Ok(Self::over(database, connection)),
+            // Why it can't be written says more.
+            Err(StoreError::CannotOpen { .. }) => Err(error),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn over(database: Database, connection: Connection) -> Self {
+        let writer = Writer::new(database.clone(), connection);
+        let projector = Projector::start(database.clone(), writer.handle());
+        Self { projector, writer, database }
+    }
+
+    /// The version of the tables in the file.
+    pub async fn schema(&self) -> Result<u32, StoreError> {
+        self.database.read(|db| db.schema()).await
     }
 
     /// Removes what was deleted from the files, as soon as nobody reads.
@@ -218,8 +244,8 @@ impl SessionStore for SqliteStore {
         self.database.read(move |db| searches::search(db, &query)).await
     }
 
-    async fn stats(&self) -> Result<Stats, StoreError> {
-        self.database.read(stats::stats).await
+    async fn stats(&self, day: fn(Timestamp) -> String) -> Result<Stats, StoreError> {
+        self.database.read(move |db| stats::stats(db, day)).await
     }
 
     async fn verify(&self) -> Result<VerifyReport, StoreError> {
@@ -246,12 +272,11 @@ impl SessionStore for SqliteStore {
         Ok(done)
     }
 
-    async fn remove_empty(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let mut removed = 0;
-        for session in self.database.read(move |db| delete::find_empty(db, before)).await? {
-            let delete = move |db: &Db<'_>| delete::delete_empty(db, &session, before, crate::now());
-            removed += u64::from(self.writer.write_slowly(delete).await?);
+    async fn remove_empty(&self, before: Timestamp, run: Run) -> Result<u64, StoreError> {
+        let found = self.database.read(move |db| delete::find_empty(db, before, crate::now())).await?;
+        if run == Run::Dry || found.is_empty() {
+            return Ok(found.len() as u64);
         }
-        Ok(removed)
+        self.writer.write_slowly(move |db| delete::remove_empty(db, before, crate::now())).await
     }
 }

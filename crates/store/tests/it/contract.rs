@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rejoin_store::{
     ArchivedFilter, Cursor, ListFilter, MemoryStore, Owner, Page, ReplayPlace, Retention, Run, SearchOrder,
-    SearchQuery, SessionStore, StoreError, new_session_id, replay_pages,
+    SearchQuery, SessionStore, StoreError, fork_point, new_session_id, replay_pages,
 };
 use rejoin_transcript::{
     Audience, EntryNumber, Fact, InForce, Json, LayerKind, Parent, SessionId, Step, StepKind, Turn,
@@ -62,6 +62,7 @@ promises! {
     forks_of_forks_read_through
     a_replay_of_forks_is_that_of_their_entries_however_big_they_are
     a_fork_point_must_exist
+    a_fork_begins_at_the_end_of_a_turn
     a_deleted_session_is_gone
     a_running_session_is_not_deleted
     search_finds_words_in_what_was_said
@@ -523,6 +524,23 @@ async fn a_fork_point_must_exist(store: &dyn SessionStore) {
     assert!(matches!(refused, Err(StoreError::NoSuchEntry { last, .. }) if last == number(3)), "{refused:?}");
 }
 
+async fn a_fork_begins_at_the_end_of_a_turn(store: &dyn SessionStore) {
+    let (session, lease) = create_and_acquire(store).await;
+    append_turn(store, &lease, 1, "a", "b").await;
+    let set = Step::of_layer(at(5), Turn::After(1), LayerKind::StateSet, InForce::default().to_json());
+    store.append(&lease, number(3), vec![set], Vec::new()).await.unwrap();
+    append_turn(store, &lease, 2, "c", "d").await;
+    let point = async |at| fork_point(store, &session, at).await.unwrap().map(EntryNumber::get);
+    assert_eq!(point(None).await, Some(7));
+    store.append(&lease, number(7), vec![prompt(3, "e"), chunk(3, "m", "f")], Vec::new()).await.unwrap();
+    assert_eq!(point(None).await, Some(7));
+    assert_eq!(
+        [point(Some("u1")).await, point(Some("m1")).await, point(Some("m2")).await],
+        [Some(4), Some(4), Some(7)]
+    );
+    assert_eq!([point(Some("u3")).await, point(Some("nobody's")).await], [None, None]);
+}
+
 async fn a_deleted_session_is_gone(store: &dyn SessionStore) {
     let (kept, gone) = (create_with_turn(store, "kept", "x").await, create_with_turn(store, "gone", "x").await);
     store.delete(&gone).await.unwrap();
@@ -674,9 +692,9 @@ async fn statistics_count_what_is_listed(store: &dyn SessionStore) {
     let one = create_with_turn(store, "a", "b").await;
     create_with_turn(store, "c", "d").await;
     store.tell(&one, vec![Fact::Archived(true)]).await.unwrap();
-    let stats = store.stats().await.unwrap();
-    assert_eq!((stats.sessions, stats.archived, stats.messages), (2, 1, 4));
-    assert_eq!((stats.agents["agent-a"].sessions, stats.days["1970-01-01"].messages), (2, 4));
+    let stats = store.stats(|at| at.to_string()[..10].to_owned()).await.unwrap();
+    assert_eq!((stats.all.sessions, stats.archived, stats.all.messages), (2, 1, 4));
+    assert_eq!((&stats.agents["agent-a"], &stats.days["1970-01-01"]), (&stats.all, &stats.all));
     assert!(stats.bytes > 0);
 }
 
@@ -725,7 +743,9 @@ async fn empty_sessions_are_removed_after_their_time(store: &dyn SessionStore) {
     let prompted = create_with_turn(store, "a", "b").await;
     let open = create(store).await;
     store.acquire(&open, &Owner::this_process()).await.unwrap();
-    assert_eq!(store.remove_empty(at(1_500)).await.unwrap(), 1);
+    assert_eq!(store.remove_empty(at(1_500), Run::Dry).await.unwrap(), 1);
+    store.session(&old).await.unwrap();
+    assert_eq!(store.remove_empty(at(1_500), Run::Real).await.unwrap(), 1);
     store.session(&open).await.unwrap();
     assert!(matches!(store.session(&old).await, Err(StoreError::SessionNotFound { .. })));
     store.session(&young.facts.session_id).await.unwrap();

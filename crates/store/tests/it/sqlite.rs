@@ -14,8 +14,8 @@ use rejoin_transcript::{EntryNumber, Fact};
 use rusqlite::Connection;
 
 use rejoin_testing::{
-    TempStore, append_turn, at, chunk, create, create_and_acquire, create_with_turn, end, finds, found, holds, number,
-    numbers, owner, prompt, read_all, replay_all, replay_of, update,
+    TempStore, append_turn, at, chunk, create_and_acquire, create_with_turn, end, finds, found, holds, number, numbers,
+    owner, prompt, read_all, replay_all, replay_of, update,
 };
 
 #[test]
@@ -200,7 +200,7 @@ async fn big_content_is_kept_once() {
     }
     found(&temp.store, "draw").await;
     let temp = temp.reopen();
-    let size = temp.store.stats().await.unwrap().bytes;
+    let size = temp.store.stats(|_| String::new()).await.unwrap().bytes;
     assert!(size < 2 * image.len() as u64, "{size} bytes for an image of {}", image.len());
 }
 
@@ -272,7 +272,7 @@ async fn a_session_whose_facts_are_damaged_is_named_and_hides_no_other() {
     let listed = temp.store.list(&ListFilter::default(), None, 50).await.unwrap().sessions;
     assert_eq!(listed.iter().map(|facts| &facts.session_id).collect::<Vec<_>>(), [&sound]);
     finds(&temp.store, "x", &[&sound]).await;
-    assert_eq!(temp.store.stats().await.unwrap().sessions, 1);
+    assert_eq!(temp.store.stats(|_| String::new()).await.unwrap().all.sessions, 1);
     assert!(matches!(temp.store.session(&hurt).await, Err(StoreError::Damaged { .. })));
     let damages = temp.store.verify().await.unwrap().damages;
     assert_eq!(damages.iter().map(|damage| damage.session.as_ref()).collect::<Vec<_>>(), [Some(&hurt)]);
@@ -639,19 +639,29 @@ async fn a_full_disk_is_said_to_be_full_and_nothing_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_read_only_file_is_said_to_be_read_only() {
+async fn a_read_only_file_can_be_read_and_is_said_to_be_read_only() {
     let Ok(folder) = std::env::var("REJOIN_TEST_FOLDER") else {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(folder.path().join("sessions.db")).unwrap();
-        create(&store).await;
+        create_with_turn(&store, "zebra", "x").await;
         drop(store);
         let shell = r#"mount --bind "$REJOIN_TEST_FOLDER" "$REJOIN_TEST_FOLDER"
             mount -o remount,ro,bind "$REJOIN_TEST_FOLDER"; exec "$0" "$@""#;
-        return run_inside(shell, "sqlite::a_read_only_file_is_said_to_be_read_only", folder.path());
+        let name = "sqlite::a_read_only_file_can_be_read_and_is_said_to_be_read_only";
+        return run_inside(shell, name, folder.path());
     };
     let refused = SqliteStore::open(Path::new(&folder).join("sessions.db")).err().unwrap();
     assert!(matches!(refused, StoreError::ReadOnly { .. }), "{refused:?}");
     assert!(refused.hint().unwrap().contains("sessions.db"));
     let nowhere = SqliteStore::open(Path::new(&folder).join("sub/sessions.db")).err().unwrap();
     assert!(matches!(nowhere, StoreError::CannotOpen { .. }), "{nowhere:?}");
+
+    let store = SqliteStore::open_existing(Path::new(&folder).join("sessions.db")).unwrap().unwrap();
+    let listed = store.list(&ListFilter::default(), None, 50).await.unwrap().sessions;
+    let session = &listed[0].session_id;
+    assert_eq!((listed.len(), numbers(&store, session).await), (1, vec![1, 2, 3]));
+    finds(&store, "zebra", &[session]).await;
+    assert_eq!((store.verify().await.unwrap().damages, store.schema().await.unwrap()), (Vec::new(), 1));
+    let refused = store.tell(session, vec![Fact::Archived(true)]).await;
+    assert!(matches!(refused, Err(StoreError::ReadOnly { .. })), "{refused:?}");
 }
