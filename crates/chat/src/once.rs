@@ -1,9 +1,10 @@
 //! One prompt, one answer, for scripts: no terminal is needed, and nobody is asked.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
-use rejoin_wire::{Connection, Incoming, Options, Outcome, Received, RequestId, RpcError};
+use rejoin_wire::{Connection, Incoming, Options, Outcome, RawValue, Received, RequestId, RpcError};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, ReadHalf};
 
@@ -146,7 +147,7 @@ impl<S: AsyncRead + AsyncWrite + Send + 'static> Once<'_, S> {
             match self.incoming.next().await {
                 Some(Received::Response { outcome, .. }) => return result(outcome),
                 Some(Received::Notification { method, params }) if method == "session/update" => {
-                    self.update(&value_of(params))?;
+                    self.update(params)?;
                 }
                 Some(Received::Request { id, method, params }) => self.asked(id, &method, &value_of(params)).await?,
                 Some(Received::Notification { .. }) => {}
@@ -156,11 +157,13 @@ impl<S: AsyncRead + AsyncWrite + Send + 'static> Once<'_, S> {
         }
     }
 
-    fn update(&mut self, params: &Value) -> Result<(), ChatError> {
-        let update = &params["update"];
-        if self.form == Form::StreamJson {
+    fn update(&mut self, params: Option<Box<RawValue>>) -> Result<(), ChatError> {
+        if self.form == Form::StreamJson
+            && let Some(update) = params.as_deref().and_then(raw_update)
+        {
             writeln!(self.out, "{update}").and_then(|()| self.out.flush()).map_err(ChatError::Output)?;
         }
+        let update = &value_of(params)["update"];
         match Update::read(update) {
             Some(Update::Chunk { role: Role::Agent, message_id, text }) => self.say(message_id, &text)?,
             Some(Update::Chunk { role: Role::Layer, text, .. }) => self.notice(&text)?,
@@ -171,7 +174,7 @@ impl<S: AsyncRead + AsyncWrite + Send + 'static> Once<'_, S> {
             }
             Some(Update::Usage(_)) => {
                 let mut usage = update.as_object().cloned().unwrap_or_default();
-                usage.remove("sessionUpdate");
+                usage.shift_remove("sessionUpdate");
                 self.told.context = Some(Value::Object(usage));
             }
             Some(
@@ -310,6 +313,12 @@ impl Told {
         put("notices", json!(self.notices));
         Value::Object(result)
     }
+}
+
+/// The member `update` of `params`, as it came.
+fn raw_update(params: &RawValue) -> Option<&RawValue> {
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(params.get()).ok()?;
+    members.get("update").copied()
 }
 
 /// The first of `options` that is of one of `kinds`; without one, the question is not answered.

@@ -105,7 +105,11 @@ impl Transcript {
     /// The history has been loaded: only its end will be shown, below what `heading` makes of how much is left out.
     pub(crate) fn head_history(&mut self, heading: impl FnOnce(usize) -> Vec<Item>) {
         self.end_turn();
-        let n_skipped = self.kept.len().saturating_sub(SHOWN_OF_HISTORY);
+        let n_over = self.kept.len().saturating_sub(SHOWN_OF_HISTORY);
+        // It begins with what the user said, if that is near.
+        let is_users = |item: &Item| matches!(item, Item::User(_));
+        let users = self.kept.iter().skip(n_over).position(is_users).filter(|_| n_over > 0).unwrap_or(0);
+        let n_skipped = n_over + users;
         for item in heading(self.n_dropped + n_skipped).into_iter().rev() {
             self.n_bytes += item.size();
             self.kept.insert(n_skipped, item);
@@ -431,6 +435,20 @@ mod tests {
         assert_eq!(transcript.all_lines(LOOK).len(), ITEMS + 3);
         transcript.push(Item::User("x".repeat(BYTES)));
         assert_eq!(transcript.kept.len(), 1);
+    }
+
+    #[test]
+    fn a_history_begins_with_what_the_user_said() {
+        let mut transcript = Transcript::default();
+        for number in 0..SHOWN_OF_HISTORY {
+            transcript.push(Item::Remark(number.to_string()));
+            if number == SHOWN_OF_HISTORY / 2 {
+                transcript.push(Item::User("hello".to_owned()));
+            }
+        }
+        transcript.head_history(|n_hidden| vec![Item::Remark(format!("{n_hidden} more"))]);
+        let shown = text(&transcript.take_finished(LOOK));
+        assert_eq!(shown[..3], ["151 more", "", "❯ hello"]);
     }
 
     #[test]

@@ -64,7 +64,8 @@ impl Chat {
         // A terminal may be too small for anything.
         let n_hidden = part.lines.len().saturating_sub(self.size.height.max(1));
         let live = part.lines.into_iter().skip(n_hidden).map(|line| line.cut(width)).collect();
-        let place = |(row, column): (usize, usize)| Some((row.checked_sub(n_hidden)?, column.min(width - 1)));
+        let place =
+            |(row, column): (usize, usize)| Some((row.checked_sub(n_hidden)?, column.min(width.saturating_sub(1))));
         Frame { finished, live, cursor: part.cursor.and_then(place) }
     }
 

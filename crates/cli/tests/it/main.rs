@@ -4,9 +4,11 @@
 
 #[cfg(target_os = "linux")]
 mod acp;
+mod terminal;
 #[cfg(target_os = "linux")]
 mod test_acp;
 mod test_built_in;
+mod test_chat;
 mod test_config;
 mod test_export;
 mod test_global;

@@ -8,8 +8,7 @@ use crate::world::{SAMPLE, World};
 #[test]
 fn wrong_usage_ends_with_2_and_writes_nothing_to_standard_output() {
     let world = World::new();
-    for args in [[].as_slice(), &["--no-such-flag"], &["no-such-command"], &["show"], &["show", "a", "--raw", "--json"]]
-    {
+    for args in [["--no-such-flag"].as_slice(), &["no-such-command"], &["show"], &["show", "a", "--raw", "--json"]] {
         let done = world.run(args);
         assert_eq!((done.code, done.stdout.as_str(), done.stderr.is_empty()), (Some(2), "", false), "{args:?}");
     }
@@ -21,10 +20,11 @@ fn help_names_every_command_and_version_is_told() {
     insta::assert_snapshot!(world.run(&["-h"]), @"
     Sessions of ACP agents, kept and found again
 
-    Usage: rejoin [OPTIONS] <COMMAND>
+    Usage: rejoin [OPTIONS] [COMMAND]
 
     Commands:
       acp     Speak ACP on standard input and output, with an agent behind
+      chat    Talk with an agent in the terminal, or ask it once
       list    List sessions, the most recently used first
       show    Show a conversation
       search  Find sessions by the words in them
@@ -45,6 +45,9 @@ fn help_names_every_command_and_version_is_told() {
           --trace <FILE>     Write the traffic to this file, without secrets [env: REJOIN_TRACE]
       -h, --help             Print help
       -V, --version          Print version
+
+    Without a command, `rejoin` is the chat at a terminal, and `rejoin acp` where both input and output
+    are piped.
     --- exit 0
     ");
     assert_eq!(world.run(&["--version"]).stdout, concat!("rejoin ", env!("CARGO_PKG_VERSION"), "\n"));
