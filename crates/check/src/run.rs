@@ -323,6 +323,16 @@ impl Run {
         self.updates(exchange, after..until, id)
     }
 
+    /// The updates of the session of `turn` from its prompt until the next one, also those that came outside of any turn.
+    pub(crate) fn updates_until_next_turn(&self, turn: &Turn) -> Vec<Update> {
+        let is_later =
+            |other: &&Turn| other.exchange.process == turn.exchange.process && other.exchange.from > turn.exchange.from;
+        let next = self.turns(turn.who).filter(is_later).map(|other| other.exchange.from).min();
+        let range = turn.exchange.from..next.unwrap_or(usize::MAX);
+        let id = self.sessions.get(&turn.who).map(|opened| opened.id.as_str()).unwrap_or_default();
+        self.updates(&turn.exchange, range, id)
+    }
+
     fn updates(&self, exchange: &Exchange, range: Range<usize>, id: &str) -> Vec<Update> {
         self.logs.get(&exchange.process).map(|log| log.updates(range, Some(id))).unwrap_or_default()
     }

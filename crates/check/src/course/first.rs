@@ -2,6 +2,7 @@
 
 use futures::future::join_all;
 use serde_json::json;
+use tokio::sync::oneshot;
 
 use super::Folders;
 use super::stage::{Stage, Stop, UNKNOWN, Went, text_block};
@@ -19,8 +20,8 @@ const SPARES: u8 = 7;
 /// How many pages of a list that may be long are read.
 const PAGES: usize = 20;
 
-/// Takes a first process over its part; fails if it does not even say hello.
-pub(super) async fn run(check: &Check, folders: &Folders) -> Result<Run, CheckError> {
+/// Takes a first process over its part; fails if it does not even say hello, which is told by `greeted`.
+pub(super) async fn run(check: &Check, folders: &Folders, greeted: oneshot::Sender<()>) -> Result<Run, CheckError> {
     let mut stage = Stage::start(check, folders, Proc::First, ClientAbilities::Files, Run::default())?;
     stage.say("starting the agent");
     let went = stage.initialize(Step::Initialize, ClientAbilities::Files).await;
@@ -32,6 +33,8 @@ pub(super) async fn run(check: &Check, folders: &Folders) -> Result<Run, CheckEr
     if let Some(reason) = reason {
         return Err(CheckError::NoAgent { program: check.command.program.clone(), reason });
     }
+    // Nobody may wait for it.
+    let _ = greeted.send(());
     let went = walk(&mut stage).await;
     stage.conclude(went);
     let Stage { subject, run, .. } = stage;

@@ -1,6 +1,7 @@
 //! The course: what is done with the agent. It notes what was seen, and decides nothing.
 //!
-//! The first process and the second one come after each other; the others run beside them, in folders of their own.
+//! The first process and the second one come after each other. The others run beside them, one by one and in folders of their own, from
+//! when the first has said hello: an agent may set itself up when it is first started.
 
 mod first;
 mod rough;
@@ -14,6 +15,7 @@ pub(crate) use first::TITLE;
 use std::path::PathBuf;
 
 use tempfile::TempDir;
+use tokio::sync::oneshot;
 
 use crate::rule::{Part, Rule};
 use crate::run::Run;
@@ -23,27 +25,34 @@ use crate::{Check, CheckError};
 pub(crate) async fn run(check: &Check, rules: &[&Rule]) -> Result<Run, CheckError> {
     let folders = Folders::new()?;
     let needs = |part: Part| rules.iter().any(|rule| rule.part == part);
+    let (greeted, is_greeted) = oneshot::channel();
     let main = async {
-        let mut run = first::run(check, &folders).await?;
+        let mut run = first::run(check, &folders, greeted).await?;
         if needs(Part::Second) {
             run = second::run(check, &folders, run).await;
         }
         Ok::<Run, CheckError>(run)
     };
-    let rough = async { if needs(Part::Rough) { rough::run(check, &folders).await } else { Run::default() } };
-    let version = async { if needs(Part::Version) { version::run(check, &folders).await } else { Run::default() } };
-    let servers = async { if needs(Part::Servers) { servers::run(check, &folders).await } else { Run::default() } };
-    let beside = async { tokio::join!(rough, version, servers) };
-    // The others are of no use without the first.
-    tokio::pin!(main, beside);
-    let (mut run, beside) = tokio::select! {
-        run = &mut main => (run?, beside.await),
-        others = &mut beside => (main.await?, others),
+    let beside = async {
+        let mut run = Run::default();
+        // It never comes where the first process fails, which ends this too.
+        if is_greeted.await.is_err() {
+            return run;
+        }
+        if needs(Part::Version) {
+            run.merge(version::run(check, &folders).await);
+        }
+        if needs(Part::Servers) {
+            run.merge(servers::run(check, &folders).await);
+        }
+        if needs(Part::Rough) {
+            run.merge(rough::run(check, &folders).await);
+        }
+        run
     };
-    let (rough, version, servers) = beside;
-    for other in [rough, version, servers] {
-        run.merge(other);
-    }
+    let (main, beside) = tokio::join!(main, beside);
+    let mut run = main?;
+    run.merge(beside);
     run.limits = check.limits.clone();
     Ok(run)
 }

@@ -24,9 +24,7 @@ pub(super) async fn run(check: &Check, folders: &Folders) -> Run {
 }
 
 async fn walk(stage: &mut Stage<'_>) -> Went {
-    let hello = super::stage::initialize_params(1, ClientAbilities::Bare);
-    // Whether it gets through this is the first process's business.
-    let _ = stage.subject.ask("initialize", hello, stage.check.limits.answer).await;
+    stage.greet().await?;
     stage.subject.tell("_rejoin_check/unknown", &json!({})).await;
     is_it_there(stage, Step::AfterUnknownNotification).await?;
     stage.subject.send_raw("this is no message").await;

@@ -107,10 +107,10 @@ async fn open(stage: &mut Stage<'_>, step: Step, method: &str, who: Who) -> Went
 async fn beside(stage: &mut Stage<'_>) {
     let started = Stage::start(stage.check, stage.folders, Proc::Third, ClientAbilities::Bare, Run::default());
     let (Ok(mut other), Ok(main)) = (started, stage.session(Who::Main)) else { return };
+    if other.greet().await.is_err() {
+        return stage.run.leave_out(Step::LoadBeside, "a further process did not get through `initialize`");
+    }
     let limit = stage.check.limits.answer;
-    let hello = super::stage::initialize_params(1, ClientAbilities::Bare);
-    // What becomes of this process is told by the exchange.
-    let _ = other.subject.ask("initialize", hello, limit).await;
     let params = json!({ "sessionId": main.id, "cwd": main.cwd, "mcpServers": [] });
     let exchange = other.subject.ask("session/load", params, limit).await;
     stage.run.add(Step::LoadBeside, exchange);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Folders;
-use super::stage::{Stage, Went, initialize_params};
+use super::stage::{Stage, Went};
 use crate::Check;
 use crate::answers::ClientAbilities;
 use crate::run::{Proc, Run, Step};
@@ -30,9 +30,7 @@ pub(super) async fn run(check: &Check, folders: &Folders) -> Run {
 }
 
 async fn walk(stage: &mut Stage<'_>) -> Went {
-    let hello = initialize_params(1, ClientAbilities::Bare);
-    // Whether it gets through this is the first process's business.
-    let _ = stage.subject.ask("initialize", hello, stage.check.limits.answer).await;
+    stage.greet().await?;
     let folder = stage.folders.path("beside");
     let limit = stage.check.limits.servers;
     let program = folder.join("no-such-program").display().to_string();

@@ -63,6 +63,16 @@ impl<'a> Stage<'a> {
         self.ask(step, "initialize", params).await
     }
 
+    /// Says hello in a process whose answer is not looked at; stops if it does not get through that.
+    pub(super) async fn greet(&mut self) -> Went {
+        let hello = initialize_params(1, ClientAbilities::Bare);
+        let exchange = self.subject.ask("initialize", hello, self.check.limits.answer).await;
+        if exchange.result().is_some() {
+            return Ok(());
+        }
+        Err(Stop(format!("initialize in a further process: {}", exchange.came())))
+    }
+
     /// Asks for something that may take a while.
     pub(super) async fn ask(&mut self, step: Step, method: &str, params: Value) -> Went<Exchange> {
         self.ask_within(step, method, params, self.check.limits.answer).await

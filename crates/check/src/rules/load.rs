@@ -179,6 +179,7 @@ fn complete(run: &Run) -> Judged {
     let is_said = |turn: &&Turn| turn.exchange.process != load.process && turn.exchange.result().is_some();
     for turn in run.turns(Who::Main).filter(is_said) {
         let said = answer(&run.updates_during(&turn.exchange, id));
+        let with_later = answer(&run.updates_until_next_turn(turn));
         let is_prompt = |round: &Round| plain(&round.user).contains(&plain(&turn.text));
         let Some(round) = replayed.find(is_prompt) else {
             return fail_with(
@@ -187,7 +188,8 @@ fn complete(run: &Run) -> Judged {
                 &format!("the user's message {:?}, in its place", turn.text),
             );
         };
-        if plain(&said) != plain(&round.agent) {
+        // What was said between two turns may be a part of the conversation, or not.
+        if ![plain(&said), plain(&with_later)].contains(&plain(&round.agent)) {
             let came = format!("after {:?} the agent said, as replayed: {:?}", shown(&turn.text), shown(&round.agent));
             return fail_with(load.sent(), came, &format!("what it said then: {:?}", shown(&said)));
         }
@@ -219,12 +221,8 @@ fn only_users_words(run: &Run) -> Judged {
     let mut looked = run.done(Step::LoadMain).map(|_| Verdict::Pass);
     for (step, who) in loads {
         let Ok((load, replayed)) = replay(run, step, who) else { continue };
-        let prompts: Vec<(String, bool)> = run.turns(who).map(|turn| (plain(&turn.text), turn.is_plain)).collect();
-        let is_users = |text: &str| {
-            prompts.iter().any(|(prompt, is_plain)| prompt == text || (!is_plain && text.starts_with(prompt)))
-        };
-        let strange =
-            rounds(&replayed).into_iter().find(|round| !round.user.is_empty() && !is_users(&plain(&round.user)));
+        let prompts: Vec<&Turn> = run.turns(who).collect();
+        let strange = rounds(&replayed).into_iter().find(|round| !is_of_user(&round.user, &prompts));
         if let Some(round) = strange {
             let came = format!("as the user's: {:?}", shown(&round.user));
             looked = fail_with(load.sent(), came, "only what the client had sent as a prompt");
@@ -234,17 +232,33 @@ fn only_users_words(run: &Run) -> Judged {
     looked
 }
 
+/// Whether `text` is nothing but what `prompts` said: several in a row, where the agent does not tell them apart.
+fn is_of_user(text: &str, prompts: &[&Turn]) -> bool {
+    let text = plain(text);
+    // How a link is written in a replay is the agent's business.
+    if prompts.iter().any(|turn| !turn.is_plain && text.starts_with(&plain(&turn.text))) {
+        return true;
+    }
+    let rest = prompts.iter().fold(text, |rest, turn| rest.replace(&plain(&turn.text), ""));
+    rest.is_empty()
+}
+
 fn message_ids(run: &Run) -> Judged {
     let (load, replayed) = replay(run, Step::LoadMain, Who::Main)?;
     let id = &run.session(Who::Main)?.id;
-    let before = run.turns(Who::Main).filter(|turn| turn.exchange.process != load.process);
-    let live: BTreeSet<String> = before.flat_map(|turn| agent_ids(&run.updates_during(&turn.exchange, id))).collect();
+    let before: Vec<&Turn> = run.turns(Who::Main).filter(|turn| turn.exchange.process != load.process).collect();
+    let ids = |updates: Vec<Update>| agent_ids(&updates);
+    let live: BTreeSet<String> = before.iter().flat_map(|turn| ids(run.updates_during(&turn.exchange, id))).collect();
+    let all: BTreeSet<String> = before.iter().flat_map(|turn| ids(run.updates_until_next_turn(turn))).collect();
     if live.is_empty() {
         return skip("the agent gives no message ids");
     }
     let replayed: BTreeSet<String> = agent_ids(&replayed).into_iter().collect();
+    if live.is_subset(&replayed) && replayed.is_subset(&all) {
+        return Ok(Verdict::Pass);
+    }
     let expected = format!("the ids of the agent's messages that came before: {live:?}");
-    if live == replayed { Ok(Verdict::Pass) } else { fail_with(load.sent(), format!("ids {replayed:?}"), &expected) }
+    fail_with(load.sent(), format!("ids {replayed:?}"), &expected)
 }
 
 fn agent_ids(updates: &[Update]) -> Vec<String> {

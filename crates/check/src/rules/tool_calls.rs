@@ -90,9 +90,12 @@ fn ended(run: &Run) -> Judged {
 }
 
 fn cwd(run: &Run) -> Judged {
-    let (exchange, _) = turn_with_tools(run)?;
+    let (exchange, updates) = turn_with_tools(run)?;
     if run.tool_file.is_some() {
         return Ok(Verdict::Pass);
+    }
+    if !tool_calls(&updates).iter().any(|call| call.status().as_deref() == Some("completed")) {
+        return skip("the tool did not do what it was asked to");
     }
     let expected = "the file in the session's `cwd`, which is another folder than that of the process";
     fail_with(exchange.sent(), "a tool call, but no such file in the session's folder", expected)

@@ -230,6 +230,15 @@ fn invalid_params(run: &Run) -> Judged {
 }
 
 fn unknown_notification(run: &Run) -> Judged {
+    let exchange = run.one(Step::AfterUnknownNotification)?;
+    let log = run.log(exchange.process)?;
+    let lines = log.lines();
+    let since = lines.iter().position(|line| line.message["method"] == "_rejoin_check/unknown").unwrap_or_default();
+    let is_error = |line: &&Line| line.direction == Direction::In && line.message.get("error").is_some();
+    if let Some(line) = lines[since..].iter().take(exchange.answered_at().saturating_sub(since)).find(is_error) {
+        let sent = "the notification `_rejoin_check/unknown`";
+        return fail_with(sent, shown(&line.text), "nothing: a notification has no answer");
+    }
     survives(run, Step::AfterUnknownNotification, "the notification `_rejoin_check/unknown`, then")
 }
 
@@ -310,8 +319,9 @@ fn no_leftovers(run: &Run) -> Judged {
     }
 }
 
+/// The traffic with those that were sent nothing but messages.
 fn logs(run: &Run) -> impl Iterator<Item = &Log> {
-    run.logs.values().map(AsRef::as_ref)
+    run.logs.iter().filter(|(process, _)| **process != Proc::Rough).map(|(_, log)| log.as_ref())
 }
 
 fn examples(all: &[String]) -> String {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -23,6 +23,8 @@ pub(super) struct Session {
     pub(super) running: Mutex<()>,
     /// Whether it does not know what was said before it was opened.
     pub(super) is_forgetful: AtomicBool,
+    /// How many slow answers it has begun.
+    pub(super) slow_turns: AtomicU32,
     /// A cancel that came while no turn ran.
     pub(super) is_cancelled_idle: AtomicBool,
 }
@@ -45,6 +47,7 @@ impl Session {
             turns: Mutex::default(),
             running: Mutex::default(),
             is_forgetful: AtomicBool::new(false),
+            slow_turns: AtomicU32::new(0),
             is_cancelled_idle: AtomicBool::new(false),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -11,9 +11,6 @@ use crate::session::{Session, now};
 
 /// The pieces of a slow answer, and the time between them.
 const SLOW: (u32, Duration) = (150, Duration::from_millis(40));
-
-/// So long an agent that is deaf at first does not hear a cancel.
-const DEAF: Duration = Duration::from_millis(100);
 
 /// What the client says, without what is no text.
 pub(super) fn text_of(params: &Value) -> String {
@@ -37,7 +34,7 @@ pub(super) fn run(
     refuse(agent, session, params, &text)?;
     let _running = session.running.lock().unwrap();
     let _floor = agent.breaks("prompt.beside").then(|| agent.floor.lock().unwrap());
-    let turn = Turn { agent, session, cancelled, start: Instant::now() };
+    let turn = Turn { agent, session, cancelled };
     if session.is_cancelled_idle.swap(false, Ordering::SeqCst) {
         return Ok("cancelled");
     }
@@ -77,7 +74,6 @@ struct Turn<'a> {
     agent: &'a Agent,
     session: &'a Session,
     cancelled: &'a AtomicBool,
-    start: Instant,
 }
 
 impl Turn<'_> {
@@ -108,6 +104,7 @@ impl Turn<'_> {
 
     fn answer_slowly(&self) -> bool {
         let (id, (count, pause)) = (new_id(), SLOW);
+        self.session.slow_turns.fetch_add(1, Ordering::SeqCst);
         for number in 0..count {
             let piece = chunk("agent_message_chunk", &format!("w{number} "), &id);
             if self.agent.breaks("load.keeps-partial-answer") {
@@ -163,10 +160,9 @@ impl Turn<'_> {
 
     /// Whether it was cancelled, as far as it has heard.
     fn is_cancelled(&self) -> bool {
-        if self.agent.breaks("cancel.early") && self.start.elapsed() < DEAF {
-            self.cancelled.store(false, Ordering::SeqCst);
-        }
-        self.cancelled.load(Ordering::SeqCst)
+        // The second slow turn of a session is the one that is cancelled at once.
+        let is_deaf = self.agent.breaks("cancel.early") && self.session.slow_turns.load(Ordering::SeqCst) == 2;
+        self.cancelled.load(Ordering::SeqCst) && !is_deaf
     }
 }
 

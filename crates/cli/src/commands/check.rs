@@ -194,7 +194,7 @@ fn write_report(out: &mut Output, report: &Report) -> Result<(), Error> {
     write_skipped(out, with(Status::Skip))?;
 
     let name = report.agent.name.as_deref().unwrap_or("the agent");
-    let version = report.agent.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+    let name = one_line(&format!("{name} {}", report.agent.version.as_deref().unwrap_or_default()));
     let rules = |n: usize| count(n as u64, "rule", "rules");
     let broken = match (fatal.len(), minor.len()) {
         (0, 0) => out.paint(GOOD, "breaks none"),
@@ -203,7 +203,7 @@ fn write_report(out: &mut Output, report: &Report) -> Result<(), Error> {
         (fatal, minor) => out.paint(BAD, &format!("breaks {fatal}, and {minor} that it only should keep")),
     };
     let (kept, skipped) = (rules(report.count(Status::Pass)), report.count(Status::Skip));
-    writeln!(out, "{}{} keeps {kept} and {broken}; {skipped} skipped", one_line(name), one_line(&version))?;
+    writeln!(out, "{name} keeps {kept} and {broken}; {skipped} skipped")?;
     Ok(())
 }
 

@@ -7,8 +7,10 @@ mod acp;
 mod terminal;
 #[cfg(target_os = "linux")]
 mod test_acp;
+mod test_agents;
 mod test_built_in;
 mod test_chat;
+mod test_check;
 mod test_config;
 mod test_export;
 mod test_global;
