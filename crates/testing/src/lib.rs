@@ -10,6 +10,7 @@ pub mod agent;
 mod client;
 mod fault_store;
 mod fold;
+mod peers;
 mod sessions;
 mod steps;
 mod temp_store;
@@ -17,6 +18,7 @@ mod temp_store;
 pub use client::{Answer, Event, Pending, TestClient, updates_in};
 pub use fault_store::FaultStore;
 pub use fold::fold;
+pub use peers::Peers;
 pub use sessions::{
     append_turn, create, create_and_acquire, create_with_turn, finds, found, numbers, owner, query, read_all,
     replay_all, replay_of, session_in,

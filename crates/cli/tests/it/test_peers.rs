@@ -2,11 +2,11 @@
 //!
 //! The agents can do nothing but new, prompt and cancel. Their clients find that they can do everything.
 
-use std::env;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rejoin_testing::Peers;
 use serde_json::Value;
 
 use crate::world::{Done, World};
@@ -105,11 +105,11 @@ fn acpx_can_do_everything_it_knows_with_an_agent_on_the_typescript_sdk() {
 fn check(client: &str, agent: &str) {
     let Some(peers) = Peers::find() else { return };
     let world = World::new();
-    let [interpreter, script] = peers.command(client);
-    let mut command = peers.start(&world, &interpreter);
-    command.arg(script).args([env!("CARGO_BIN_EXE_rejoin"), "acp", "--"]).args(peers.command(agent));
+    let [interpreter, script] = command(&peers, client);
+    let mut running = start(&peers, &world, &interpreter);
+    running.arg(script).args([env!("CARGO_BIN_EXE_rejoin"), "acp", "--"]).args(command(&peers, agent));
 
-    let done = world.finish(command, "");
+    let done = world.finish(running, "");
 
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), STEPS), "{done}");
 }
@@ -132,49 +132,28 @@ ok end
 fn check_built_in(client: &str) {
     let Some(peers) = Peers::find() else { return };
     let world = World::new();
-    let [interpreter, script] = peers.command(client);
-    let mut command = peers.start(&world, &interpreter);
-    command.arg(script).args(["--echo", env!("CARGO_BIN_EXE_rejoin"), "acp"]);
+    let [interpreter, script] = command(&peers, client);
+    let mut running = start(&peers, &world, &interpreter);
+    running.arg(script).args(["--echo", env!("CARGO_BIN_EXE_rejoin"), "acp"]);
 
-    let done = world.finish(command, "");
+    let done = world.finish(running, "");
 
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), ECHO_STEPS), "{done}");
 }
 
-/// The clients and agents that `./setup` has installed.
-struct Peers {
-    folder: PathBuf,
+/// How `script` is run.
+fn command(peers: &Peers, script: &str) -> [PathBuf; 2] {
+    let is_python = Path::new(script).extension().is_some_and(|extension| extension == "py");
+    let interpreter = if is_python { peers.path(".venv/bin/python") } else { peers.bin("node") };
+    [interpreter, peers.path(script)]
 }
 
-impl Peers {
-    /// Finds them; where they are not, says so, unless they must be there.
-    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-    fn find() -> Option<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers").canonicalize().unwrap();
-        if folder.join(".installed").exists() {
-            return Some(Self { folder });
-        }
-        let is_required = env::var("REJOIN_PEERS").is_ok_and(|value| value == "required");
-        assert!(!is_required, "REJOIN_PEERS=required, and {} has no peers", folder.display());
-        eprintln!("skipped: the clients and agents of others are not installed; install them with ./setup");
-        None
-    }
-
-    /// How `script` is run.
-    fn command(&self, script: &str) -> [PathBuf; 2] {
-        let is_python = Path::new(script).extension().is_some_and(|extension| extension == "py");
-        let interpreter = if is_python { ".venv/bin/python" } else { "node_modules/.bin/node" };
-        [self.folder.join(interpreter), self.folder.join(script)]
-    }
-
-    /// A program, ready to be run in `world`.
-    fn start(&self, world: &World, program: &Path) -> Command {
-        let bin = self.folder.join("node_modules/.bin");
-        let mut command = Command::new(program);
-        command.env_clear().env("HOME", world.path("home")).current_dir(world.path(""));
-        command.env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
-        command
-    }
+/// A program, ready to be run in `world`.
+fn start(peers: &Peers, world: &World, program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("HOME", world.path("home")).current_dir(world.path(""));
+    command.env("PATH", format!("{}:/usr/bin:/bin", peers.path("node_modules/.bin").display()));
+    command
 }
 
 /// The command line client acpx, with `rejoin acp` as its agent.
@@ -188,14 +167,14 @@ struct Acpx<'a> {
 
 impl<'a> Acpx<'a> {
     fn new(peers: &'a Peers, agent: &str) -> Self {
-        let [interpreter, script] = peers.command(agent);
+        let [interpreter, script] = command(peers, agent);
         let rejoin = env!("CARGO_BIN_EXE_rejoin");
         let agent = format!("'{rejoin}' acp -- '{}' '{}'", interpreter.display(), script.display());
         Self { peers, world: World::new(), agent }
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = self.peers.start(&self.world, &self.peers.folder.join("node_modules/.bin/acpx"));
+        let mut command = start(self.peers, &self.world, &self.peers.bin("acpx"));
         command.args(["--agent", &self.agent, "--ttl", "20", "--timeout", "60"]).args(args);
         command
     }

@@ -1,10 +1,10 @@
 //! Real servers, pinned in `peers/`: the reference server over each transport, and the one for files.
 
-use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use rejoin_mcp::{Options, ServerSpec, State};
+use rejoin_testing::Peers;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -15,7 +15,7 @@ use crate::session::{Session, http, sse, stdio, text};
 #[tokio::test]
 async fn the_reference_server_works_over_stdio() {
     let Some(peers) = Peers::find() else { return };
-    let [node, script] = peers.command("everything");
+    let [node, script] = command(&peers, "everything");
 
     check_everything(stdio("e", &node, &[&script, "stdio"], &[("COLOUR", "teal")])).await;
 }
@@ -23,7 +23,7 @@ async fn the_reference_server_works_over_stdio() {
 #[tokio::test]
 async fn the_reference_server_works_over_streamable_http() {
     let Some(peers) = Peers::find() else { return };
-    let (_server, port) = peers.serve_everything("streamableHttp").await;
+    let (_server, port) = serve_everything(&peers, "streamableHttp").await;
 
     check_everything(http("e", &format!("http://127.0.0.1:{port}/mcp"), &[])).await;
 }
@@ -31,7 +31,7 @@ async fn the_reference_server_works_over_streamable_http() {
 #[tokio::test]
 async fn the_reference_server_works_over_sse() {
     let Some(peers) = Peers::find() else { return };
-    let (_server, port) = peers.serve_everything("sse").await;
+    let (_server, port) = serve_everything(&peers, "sse").await;
 
     check_everything(sse("e", &format!("http://127.0.0.1:{port}/sse"), &[])).await;
 }
@@ -39,7 +39,7 @@ async fn the_reference_server_works_over_sse() {
 #[tokio::test]
 async fn progress_restarts_the_limit_of_a_call() {
     let Some(peers) = Peers::find() else { return };
-    let [node, script] = peers.command("everything");
+    let [node, script] = command(&peers, "everything");
     let options = Options { call_limit: Duration::from_secs(2), ..Options::default() };
     let session = Session::with(vec![stdio("e", &node, &[&script, "stdio"], &[])], options).await;
 
@@ -51,7 +51,7 @@ async fn progress_restarts_the_limit_of_a_call() {
 #[tokio::test]
 async fn the_server_for_files_works_in_the_sessions_folder() {
     let Some(peers) = Peers::find() else { return };
-    let [node, script] = peers.command("filesystem");
+    let [node, script] = command(&peers, "filesystem");
     // It is given no folder: those it may use are the session's.
     let session = Session::start(vec![stdio("files", &node, &[&script], &[])]).await;
     let folder = session.folder.path().canonicalize().unwrap();
@@ -111,47 +111,26 @@ async fn check_everything(spec: ServerSpec) {
     session.servers.close().await;
 }
 
-/// What `./setup` has installed.
-struct Peers {
-    folder: PathBuf,
+/// How a server is run.
+fn command(peers: &Peers, server: &str) -> [String; 2] {
+    let script = peers.path(&format!("node_modules/@modelcontextprotocol/server-{server}/dist/index.js"));
+    [peers.bin("node"), script].map(|path| path.to_str().unwrap().to_owned())
 }
 
-impl Peers {
-    /// Finds them; where they are not, says so, unless they must be there.
-    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-    fn find() -> Option<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers").canonicalize().unwrap();
-        if folder.join(".installed").exists() {
-            return Some(Self { folder });
+/// Runs the reference server on a port of its own, until it is dropped.
+async fn serve_everything(peers: &Peers, transport: &str) -> (Child, u16) {
+    let [node, script] = command(peers, "everything");
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut command = Command::new(node);
+    command.args([&script, transport]).env("PORT", port.to_string()).kill_on_drop(true);
+    let mut server = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        if line.ends_with(&format!("port {port}")) {
+            // The rest is read too, so that it can be written.
+            tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+            return (server, port);
         }
-        let is_required = std::env::var("REJOIN_PEERS").is_ok_and(|value| value == "required");
-        assert!(!is_required, "REJOIN_PEERS=required, and {} has no peers", folder.display());
-        eprintln!("skipped: the servers of others are not installed; install them with ./setup");
-        None
     }
-
-    /// How a server is run.
-    fn command(&self, server: &str) -> [String; 2] {
-        let modules = self.folder.join("node_modules");
-        let script = modules.join(format!("@modelcontextprotocol/server-{server}/dist/index.js"));
-        [modules.join(".bin/node"), script].map(|path| path.to_str().unwrap().to_owned())
-    }
-
-    /// Runs the reference server on a port of its own, until it is dropped.
-    async fn serve_everything(&self, transport: &str) -> (Child, u16) {
-        let [node, script] = self.command("everything");
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut command = Command::new(node);
-        command.args([&script, transport]).env("PORT", port.to_string()).kill_on_drop(true);
-        let mut server = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
-        while let Some(line) = lines.next_line().await.unwrap() {
-            if line.ends_with(&format!("port {port}")) {
-                // The rest is read too, so that it can be written.
-                tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-                return (server, port);
-            }
-        }
-        panic!("the server ended: {:?}", server.wait().await);
-    }
+    panic!("the server ended: {:?}", server.wait().await);
 }
