@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::kept::Kept;
 use crate::models::{Message, ModelError, ModelId, Part, Provider, Request, Said, Temperature, Thinking};
 use crate::session::OpenSession;
+use crate::shorten::shortened;
 
 /// So much of the window may be in use, in tenths.
 const TENTHS: u64 = 8;
@@ -115,10 +116,10 @@ fn as_text(message: &Message) -> String {
         Message::Assistant(said) => {
             for said in said {
                 let _ = match said {
-                    Said::Text(said) => writeln!(text, "assistant: {}", shortened(said)),
+                    Said::Text(said) => writeln!(text, "assistant: {}", shortened(said, MOST_OF_A_MESSAGE)),
                     Said::Call(call) => {
                         let arguments = Value::Object(call.arguments.clone()).to_string();
-                        writeln!(text, "assistant calls {}: {}", call.name, shortened(&arguments))
+                        writeln!(text, "assistant calls {}: {}", call.name, shortened(&arguments, MOST_OF_A_MESSAGE))
                     }
                     Said::Kept(_) => Ok(()),
                 };
@@ -134,20 +135,9 @@ fn as_text(message: &Message) -> String {
 
 fn write_parts(text: &mut String, who: &str, parts: &[Part]) {
     for part in parts {
-        let _ = writeln!(text, "{who}: {}", part.text().map_or("[an image]".into(), shortened));
+        let said = part.text().map_or("[an image]".into(), |text| shortened(text, MOST_OF_A_MESSAGE));
+        let _ = writeln!(text, "{who}: {said}");
     }
-}
-
-/// `text`, or its beginning and its end.
-fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.len() <= MOST_OF_A_MESSAGE {
-        return text.into();
-    }
-    let half = MOST_OF_A_MESSAGE / 2;
-    let is_boundary = |index: &usize| text.is_char_boundary(*index);
-    let start = (0..=half).rev().find(is_boundary).unwrap_or_default();
-    let end = (text.len() - half..text.len()).find(is_boundary).unwrap_or(text.len());
-    format!("{}\n[…]\n{}", &text[..start], &text[end..]).into()
 }
 
 #[cfg(test)]
@@ -183,6 +173,6 @@ mod tests {
     #[test]
     fn one_long_message_does_not_crowd_out_the_rest() {
         let text = as_text(&user(&"ä".repeat(MOST_OF_A_MESSAGE)));
-        assert!(text.len() < MOST_OF_A_MESSAGE + 100 && text.contains("[…]"), "{}", text.len());
+        assert!(text.len() < MOST_OF_A_MESSAGE + 100 && text.contains("bytes are left out"), "{}", text.len());
     }
 }

@@ -18,6 +18,7 @@ mod models;
 mod offer;
 mod permission;
 mod session;
+mod shorten;
 mod tools;
 mod turn_loop;
 

@@ -28,6 +28,11 @@ pub(super) fn spec(name: &str, description: &str, properties: &[(&str, Value)]) 
     ToolSpec { name: name.to_owned(), description: description.to_owned(), input_schema }
 }
 
+/// The argument of all tools that are about one file.
+pub(super) fn file() -> (&'static str, Value) {
+    ("path", text("The file, relative to the session's folder or absolute."))
+}
+
 /// The schema of a text.
 pub(super) fn text(what: &str) -> Value {
     json!({ "type": "string", "description": what })

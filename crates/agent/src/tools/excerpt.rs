@@ -3,11 +3,11 @@
 use std::io::{self, BufRead, Read};
 use std::num::NonZeroU32;
 
-use super::shown::beginning;
+use super::MOST_TOLD;
+use crate::shorten::beginning;
 
-/// So many lines at most, and so many bytes.
+/// So many lines at most.
 const MOST_LINES: u32 = 2000;
-const MOST_BYTES: usize = 128 * 1024;
 
 /// Which lines are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,8 +56,8 @@ impl Excerpt {
         }
         let n_wanted = wanted.limit.map_or(u32::MAX, NonZeroU32::get);
         let (mut bytes, mut n_lines) = (Vec::new(), 0);
-        while n_lines < n_wanted.min(MOST_LINES) && bytes.len() < MOST_BYTES {
-            let room = u64::try_from(MOST_BYTES - bytes.len()).unwrap_or(u64::MAX);
+        while n_lines < n_wanted.min(MOST_LINES) && bytes.len() < MOST_TOLD {
+            let room = u64::try_from(MOST_TOLD - bytes.len()).unwrap_or(u64::MAX);
             if reader.by_ref().take(room).read_until(b'\n', &mut bytes)? == 0 {
                 break;
             }
@@ -67,7 +67,7 @@ impl Excerpt {
             return Err(ExcerptError::TooShort { wanted: first, last: first - 1 });
         }
         let is_more = n_lines < n_wanted && !reader.fill_buf()?.is_empty();
-        let is_cut = bytes.len() == MOST_BYTES && !bytes.ends_with(b"\n") && !reader.fill_buf()?.is_empty();
+        let is_cut = bytes.len() == MOST_TOLD && !bytes.ends_with(b"\n") && !reader.fill_buf()?.is_empty();
         let rest = match (is_cut, is_more) {
             (true, _) => Rest::CutLine(first + n_lines),
             (false, true) => Rest::From(first + n_lines),
@@ -137,9 +137,9 @@ mod tests {
         assert_eq!(of(&long, 1, None).1, Rest::From(2001));
         assert_eq!(of(&long, 2, None).1, Rest::Nothing);
         assert_eq!(of(&long, 1, Some(5000)).1, Rest::From(2001));
-        let wide = "ä".repeat(MOST_BYTES);
+        let wide = "ä".repeat(MOST_TOLD);
         let (text, rest) = of(&format!("x{wide}\nnext"), 1, None);
-        assert_eq!((text.len(), rest), (MOST_BYTES - 1, Rest::CutLine(2)));
+        assert_eq!((text.len(), rest), (MOST_TOLD - 1, Rest::CutLine(2)));
     }
 
     #[test]

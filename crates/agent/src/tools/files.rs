@@ -5,7 +5,6 @@
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Write};
 
-use rejoin::schema::Diff;
 use rejoin::{AgentError, Turn};
 use rejoin_wire::RpcError;
 
@@ -34,6 +33,11 @@ impl<'a> Files<'a> {
     /// The place that `path` names.
     pub(super) fn place(&self, path: &str) -> Result<Place, ToolError> {
         self.roots.place(path).map_err(ToolError::failed)
+    }
+
+    /// The folder that `path` names; without one, the session's own.
+    pub(super) fn folder(&self, path: Option<&str>) -> Result<Place, ToolError> {
+        self.place(path.unwrap_or("."))
     }
 
     /// Some lines of a file.
@@ -111,11 +115,6 @@ impl<'a> Files<'a> {
         }
         String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or_else(|| not_text(place))
     }
-}
-
-/// The change of a file, as people are shown it.
-pub(super) fn diff(place: &Place, old: Option<&str>, new: &str) -> Diff {
-    Diff::new(place.path(), new).old_text(old.map(str::to_owned))
 }
 
 /// What the disk has in a place.

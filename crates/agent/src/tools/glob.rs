@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::arguments::{read, spec, text};
 use super::files::Files;
 use super::roots::Place;
-use super::shown::{fenced, listing};
+use super::shown::listing;
 use super::walk::{Pattern, Walk};
 use super::{Arguments, Effect, Output, Plan, Tool, ToolError, ToolSpec};
 use crate::calls::Call;
@@ -63,19 +63,17 @@ impl Tool for Glob {
             Ok(named.collect::<Vec<_>>())
         });
         let found = found.await?;
-        let text = if found.is_empty() {
+        Ok(Output::fenced(if found.is_empty() {
             "No file matches. What .gitignore names was not looked at.".to_owned()
         } else {
             listing(&found, MOST, "{} more are not listed: narrow the pattern.")
-        };
-        let shown = fenced(&text);
-        Ok(Output::text(text).shown(vec![shown]))
+        }))
     }
 }
 
 fn parse(arguments: &Arguments, turn: &Turn<OpenSession>) -> Result<(Place, Input, Pattern), ToolError> {
     let input: Input = read(NAME, arguments)?;
-    let place = Files::of(turn).place(input.path.as_deref().unwrap_or("."))?;
+    let place = Files::of(turn).folder(input.path.as_deref())?;
     let pattern = Pattern::parse(&input.pattern, &place)?;
     Ok((place, input, pattern))
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::arguments::{read, spec, text};
 use super::files::{Files, blocking};
 use super::roots::{Place, PlaceError};
-use super::shown::{fenced, listing};
+use super::shown::listing;
 use super::{Arguments, Effect, Output, Plan, Tool, ToolError, ToolSpec};
 use crate::calls::Call;
 use crate::session::OpenSession;
@@ -51,19 +51,17 @@ impl Tool for ListFiles {
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {
         let place = place(arguments, call.turn)?;
         let names = blocking(move || names_in(&place)).await?;
-        let text = if names.is_empty() {
+        Ok(Output::fenced(if names.is_empty() {
             "The folder is empty.".to_owned()
         } else {
             listing(&names, MOST, "{} more are not listed.")
-        };
-        let shown = fenced(&text);
-        Ok(Output::text(text).shown(vec![shown]))
+        }))
     }
 }
 
 fn place(arguments: &Arguments, turn: &Turn<OpenSession>) -> Result<Place, ToolError> {
     let input: Input = read(NAME, arguments)?;
-    Files::of(turn).place(input.path.as_deref().unwrap_or("."))
+    Files::of(turn).folder(input.path.as_deref())
 }
 
 fn names_in(place: &Place) -> Result<Vec<String>, PlaceError> {

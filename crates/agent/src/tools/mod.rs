@@ -1,6 +1,7 @@
 //! Tools: what a model may call, and `/call` too. One file each.
 
 mod arguments;
+mod change;
 mod edit;
 mod edit_file;
 mod excerpt;
@@ -34,6 +35,10 @@ use crate::session::OpenSession;
 
 use option::Toolset;
 
+pub(crate) use roots::Roots;
+
+/// So many bytes of what others wrote a model is told of one call.
+const MOST_TOLD: usize = 128 * 1024;
 /// The arguments of a call.
 pub(crate) type Arguments = Map<String, Value>;
 
@@ -123,6 +128,12 @@ impl Output {
     }
 
     /// The same, and people are shown this.
+    /// The same, and people are shown the text as it is.
+    pub(crate) fn fenced(text: String) -> Self {
+        let shown = shown::fenced(&text);
+        Self::text(text).shown(vec![shown])
+    }
+
     pub(crate) fn shown(self, content: Vec<ToolCallContent>) -> Self {
         Self { content, ..self }
     }

@@ -7,10 +7,9 @@ use rejoin::Turn;
 use rejoin::schema::{ToolCallLocation, ToolKind};
 use serde::Deserialize;
 
-use super::arguments::{number, read, spec, text};
+use super::arguments::{file, number, read, spec};
 use super::excerpt::Wanted;
 use super::files::Files;
-use super::shown::fenced;
 use super::{Arguments, Effect, Output, Plan, Tool, ToolError, ToolSpec};
 use crate::calls::Call;
 use crate::session::OpenSession;
@@ -32,7 +31,7 @@ impl Tool for ReadFile {
         let description = "Reads a text file, unsaved changes included. Of a long one, the first 2000 lines; then it says how \
                            to read on.";
         let properties = [
-            ("path", text("The file, relative to the session's folder or absolute.")),
+            file(),
             ("line?", number("The first line to read, counted from 1.")),
             ("limit?", number("How many lines to read at most.")),
         ];
@@ -63,6 +62,6 @@ impl Tool for ReadFile {
         let files = Files::of(call.turn);
         let wanted = Wanted { first: input.line.unwrap_or(NonZeroU32::MIN), limit: input.limit };
         let excerpt = files.read(&files.place(&input.path)?, wanted).await?;
-        Ok(Output::text(excerpt.told()).shown(vec![fenced(&excerpt.told())]))
+        Ok(Output::fenced(excerpt.told()))
     }
 }

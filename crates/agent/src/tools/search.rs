@@ -13,11 +13,12 @@ use serde::Deserialize;
 use super::arguments::{read, spec, text};
 use super::files::Files;
 use super::roots::{Place, PlaceError};
-use super::shown::{beginning, fenced, listing, short};
+use super::shown::{listing, short};
 use super::walk::{Pattern, Walk};
 use super::{Arguments, Effect, Output, Plan, Tool, ToolError, ToolSpec};
 use crate::calls::Call;
 use crate::session::OpenSession;
+use crate::shorten::beginning;
 
 const NAME: &str = "search";
 
@@ -86,9 +87,7 @@ impl Tool for Search {
             let locations = found.iter().take(MOST_LOCATIONS).map(location).collect::<Vec<_>>();
             call.show(ToolCallUpdateFields::new().locations(locations)).await?;
         }
-        let text = told(&found);
-        let shown = fenced(&text);
-        Ok(Output::text(text).shown(vec![shown]))
+        Ok(Output::fenced(told(&found)))
     }
 }
 
@@ -102,7 +101,7 @@ struct Found {
 
 impl Wanted {
     fn of(input: &Input, turn: &Turn<OpenSession>) -> Result<Self, ToolError> {
-        let place = Files::of(turn).place(input.path.as_deref().unwrap_or("."))?;
+        let place = Files::of(turn).folder(input.path.as_deref())?;
         let files = input.glob.as_deref().map(|glob| Pattern::parse(glob, &place)).transpose()?;
         Ok(Self { place, regex: regex(&input.pattern)?, files })
     }

@@ -29,12 +29,6 @@ pub(super) fn listing(lines: &[String], most: usize, more: &str) -> String {
     listed.join("\n")
 }
 
-/// As much of the beginning of `text` as fits into `limit` bytes.
-pub(super) fn beginning(text: &str, limit: usize) -> &str {
-    let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-    &text[..end.unwrap_or_default()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -112,7 +112,7 @@ impl Job {
         if input.command.trim().is_empty() {
             return Err(ToolError::failed("`command` is empty"));
         }
-        let place = Files::of(turn).place(input.cwd.as_deref().unwrap_or("."))?;
+        let place = Files::of(turn).folder(input.cwd.as_deref())?;
         let cwd = place.path();
         blocking(move || place.open_folder().map(drop)).await?;
         let limit = input.timeout.map_or(USUAL_LIMIT, NonZeroU64::get).min(LONGEST_LIMIT);
