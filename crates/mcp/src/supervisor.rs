@@ -24,6 +24,9 @@ const MOST_ATTEMPTS: u32 = 6;
 /// A connection that held for so long was a good one: pauses start anew after it.
 const LONG: Duration = Duration::from_secs(60);
 
+/// So long lists stay as they are: a server may say with each list that it has changed.
+const LIST_GAP: Duration = Duration::from_millis(200);
+
 /// Attends to `server` until `closing` holds true.
 pub(crate) async fn supervise(server: Arc<Server>, mut closing: watch::Receiver<bool>) {
     let mut pauses = Pauses::default();
@@ -93,6 +96,7 @@ async fn attend(server: &Server, running: &mut Running) -> Failure {
                     tracing::debug!(server = server.label(), "a list stays as it was");
                 }
             }
+            sleep(LIST_GAP).await;
             if changed.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }

@@ -8,10 +8,18 @@ use rejoin_mcp::{Progress, Tool as ServerTool};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{Arguments, Effect, Output, Plan, Tool, ToolError, ToolSpec};
+use super::pace::Pace;
+use super::{Arguments, Effect, MOST_TOLD, Output, Plan, Tool, ToolError, ToolSpec};
 use crate::calls::Call;
 use crate::models::Part;
 use crate::session::OpenSession;
+use crate::shorten::{shortened, shortened_parts};
+
+/// So many bytes of what a server says of a tool a model is told: it is told with every request.
+const LONGEST_DESCRIPTION: usize = 8 * 1024;
+
+/// So many steps of a call are shown at once; then only how it is from time to time.
+const AT_ONCE: u32 = 20;
 
 /// A tool of an MCP server.
 pub(crate) struct McpTool(pub(crate) ServerTool);
@@ -19,7 +27,8 @@ pub(crate) struct McpTool(pub(crate) ServerTool);
 #[async_trait]
 impl Tool for McpTool {
     fn spec(&self) -> ToolSpec {
-        let description = self.0.description.clone().or_else(|| self.0.title.clone()).unwrap_or_default();
+        let description = self.0.description.as_ref().or(self.0.title.as_ref()).map_or("", String::as_str);
+        let description = shortened(description, LONGEST_DESCRIPTION).into_owned();
         ToolSpec { name: self.0.name.clone(), description, input_schema: json!(*self.0.input_schema) }
     }
 
@@ -37,14 +46,21 @@ impl Tool for McpTool {
     }
 
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {
-        let (sender, mut progress) = mpsc::unbounded_channel();
+        let (sender, mut steps) = mpsc::unbounded_channel();
         let servers = &call.turn.session().servers;
-        let calling = servers.call(&self.0.name, arguments.clone(), |progress| drop(sender.send(progress)));
+        let calling = servers.call(&self.0.name, arguments.clone(), |step| drop(sender.send(step)));
         tokio::pin!(calling);
+        let (mut pace, mut latest) = (Pace::new(AT_ONCE), None);
         let result = loop {
             tokio::select! {
                 biased;
-                Some(progress) = progress.recv() => call.show(shown(&progress)).await?,
+                () = pace.due(), if latest.is_some() => {
+                    if let Some(step) = latest.take() {
+                        call.show(shown(&step)).await?;
+                    }
+                    pace.shown();
+                }
+                Some(step) = steps.recv() => latest = Some(step),
                 result = &mut calling => break result.map_err(ToolError::failed)?,
             }
         };
@@ -66,7 +82,8 @@ fn shown(progress: &Progress) -> ToolCallUpdateFields {
 
 /// What the model and people are told of `result`; an error if the tool says that it failed.
 fn outcome(result: &CallToolResult) -> Result<Output, ToolError> {
-    let parts: Vec<Part> = result.content.iter().filter_map(part).collect();
+    let parts = result.content.iter().filter_map(part).collect();
+    let parts: Vec<Part> = shortened_parts(parts, MOST_TOLD);
     if result.is_error == Some(true) {
         let texts: Vec<&str> = parts.iter().filter_map(Part::text).collect();
         let said = if texts.is_empty() { "the tool failed and did not say why".to_owned() } else { texts.join("\n") };
@@ -82,7 +99,7 @@ fn outcome(result: &CallToolResult) -> Result<Output, ToolError> {
     if let Some(structured) = &result.structured_content {
         // Most servers also say it in text.
         if output.parts.is_empty() {
-            output.parts.push(Part::Text(structured.to_string()));
+            output.parts.push(Part::Text(shortened(&structured.to_string(), MOST_TOLD).into_owned()));
         }
         output.raw = Some(structured.clone());
     }

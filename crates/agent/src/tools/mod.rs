@@ -10,6 +10,7 @@ mod glob;
 mod list_files;
 mod mcp;
 pub(crate) mod option;
+mod pace;
 mod read_file;
 mod resources;
 mod roots;
@@ -34,11 +35,11 @@ use crate::models::Part;
 use crate::session::OpenSession;
 
 use option::Toolset;
-
 pub(crate) use roots::Roots;
 
 /// So many bytes of what others wrote a model is told of one call.
 const MOST_TOLD: usize = 128 * 1024;
+
 /// The arguments of a call.
 pub(crate) type Arguments = Map<String, Value>;
 
@@ -127,13 +128,13 @@ impl Output {
         Self { parts: vec![Part::Text(text)], raw, ..Self::default() }
     }
 
-    /// The same, and people are shown this.
     /// The same, and people are shown the text as it is.
     pub(crate) fn fenced(text: String) -> Self {
         let shown = shown::fenced(&text);
         Self::text(text).shown(vec![shown])
     }
 
+    /// The same, and people are shown this.
     pub(crate) fn shown(self, content: Vec<ToolCallContent>) -> Self {
         Self { content, ..self }
     }

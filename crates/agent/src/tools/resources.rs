@@ -5,10 +5,11 @@ use rejoin::Turn;
 use rejoin::schema::{ContentBlock, TextContent, ToolCallContent, ToolKind};
 use serde_json::{Value, json};
 
-use super::{Arguments, Effect, Output, Plan, Tool, ToolError, ToolSpec};
+use super::{Arguments, Effect, MOST_TOLD, Output, Plan, Tool, ToolError, ToolSpec};
 use crate::calls::Call;
 use crate::models::Part;
 use crate::session::OpenSession;
+use crate::shorten::{shortened, shortened_parts};
 
 /// Lists what can be read.
 pub(super) struct ListResources;
@@ -46,6 +47,7 @@ impl Tool for ListResources {
         let rows: Vec<Value> =
             listed.chain(templates).map(|(server, item)| json!({ "server": server, "resource": item })).collect();
         let text = serde_json::to_string_pretty(&rows).map_err(ToolError::failed)?;
+        let text = shortened(&text, MOST_TOLD).into_owned();
         Ok(Output::text(text.clone()).shown(vec![shown(text)]))
     }
 }
@@ -93,7 +95,7 @@ impl Tool for ReadResource {
         };
         let parts: Vec<Part> = contents.as_array().into_iter().flatten().map(part).collect();
         let content = parts.iter().filter_map(|part| part.text().map(|text| shown(text.to_owned()))).collect();
-        Ok(Output { parts, content, raw: Some(contents), is_error: false })
+        Ok(Output { parts: shortened_parts(parts, MOST_TOLD), content, raw: Some(contents), is_error: false })
     }
 }
 

@@ -78,3 +78,14 @@ async fn lists_that_change_are_read_again() {
     session.until(|session| session.servers.prompts()[0].item.name == "grown").await;
     assert!(session.status("s").to_string().contains("12 tools"));
 }
+
+#[tokio::test]
+async fn a_server_that_never_rests_does_not_keep_us_busy() {
+    let session = Session::start(vec![scripted("s", "restless")]).await;
+    let n_calls = 300;
+    for _ in 0..n_calls {
+        session.echo("s").await.unwrap();
+    }
+    let n_lists: u32 = session.call("s__lists", json!({})).await.unwrap().parse().unwrap();
+    assert!(n_lists < n_calls, "{n_lists} lists during {n_calls} calls");
+}

@@ -10,6 +10,7 @@ pub(crate) struct Script {
     /// Whether it was told to die.
     pub(crate) is_dead: bool,
     is_grown: bool,
+    n_lists: usize,
     cancelled: Option<Value>,
     /// Who waits for a cancellation, and who for the client's roots.
     waiting: Option<Value>,
@@ -25,7 +26,11 @@ impl Script {
             None => self.asked.take().map(|asked| text(&asked, &message["result"].to_string())).into_iter().collect(),
             Some("initialize") => vec![answer(&id, self.about(params))],
             Some("tools/list") if self.fault == "silent-tools" => Vec::new(),
-            Some("tools/list") => vec![answer(&id, self.tools(params))],
+            Some("tools/list") => {
+                self.n_lists += 1;
+                let changed = (self.fault == "restless").then(|| changed("tools"));
+                changed.into_iter().chain([answer(&id, self.tools(params))]).collect()
+            }
             Some("resources/list") if self.fault == "silent-resources" => Vec::new(),
             Some("resources/list") => vec![answer(&id, self.resources(params))],
             Some("resources/templates/list") => {
@@ -71,6 +76,12 @@ impl Script {
             tools.push(json!({ "name": "text_schema", "inputSchema": "object" }));
             tools.push(json!(7));
         }
+        if self.fault == "restless" {
+            tools.push(tool("lists"));
+        }
+        if self.fault == "flood" {
+            tools.push(tool("flood"));
+        }
         if self.fault == "clash" {
             tools = vec![tool("a.b"), tool("a_b"), tool("a b")];
         }
@@ -114,17 +125,13 @@ impl Script {
                 Vec::new()
             }
             // Never answers, but makes progress.
-            "progress" => {
-                let token = &params["_meta"]["progressToken"];
-                let params = json!({ "progressToken": token, "progress": 1, "total": 2, "message": "half" });
-                vec![json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })]
-            }
+            "progress" => vec![progress(params, 1, 2)],
+            "flood" => (1..=1000).map(|step| progress(params, step, 1000)).chain([text(id, "done")]).collect(),
             "grow" => {
                 self.is_grown = true;
-                let changed =
-                    |list: &str| json!({ "jsonrpc": "2.0", "method": format!("notifications/{list}/list_changed") });
                 vec![changed("tools"), changed("resources"), changed("prompts"), text(id, "grown")]
             }
+            "lists" => vec![text(id, &self.n_lists.to_string())],
             "die" => {
                 self.is_dead = true;
                 Vec::new()
@@ -144,6 +151,17 @@ impl Script {
     fn cancellation(&self, id: &Value) -> Value {
         text(id, &self.cancelled.as_ref().unwrap().to_string())
     }
+}
+
+/// A step of the call with `params`.
+fn progress(params: &Value, step: u32, total: u32) -> Value {
+    let token = &params["_meta"]["progressToken"];
+    let params = json!({ "progressToken": token, "progress": step, "total": total, "message": "half" });
+    json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })
+}
+
+fn changed(list: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "method": format!("notifications/{list}/list_changed") })
 }
 
 fn tool(name: &str) -> Value {

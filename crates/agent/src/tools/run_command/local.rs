@@ -13,6 +13,7 @@ use super::output::Written;
 use super::{End, Job, Ran};
 use crate::calls::Call;
 use crate::tools::ToolError;
+use crate::tools::pace::Pace;
 use crate::tools::shown::fenced;
 
 /// Both outputs become one, in their order, and the keys that our own models are asked with are no business of a command.
@@ -30,7 +31,7 @@ pub(super) async fn run(job: &Job, call: &Call<'_>) -> Result<Ran, ToolError> {
     drop(stdin);
     let mut written = Written::default();
     let mut bytes = vec![0; 8192];
-    let mut pace = Pace::new();
+    let (mut pace, mut has_news) = (Pace::new(0), false);
     let end = {
         let exit = process.wait();
         let limit = sleep(job.limit);
@@ -44,15 +45,16 @@ pub(super) async fn run(job: &Job, call: &Call<'_>) -> Result<Ran, ToolError> {
                 read = stdout.read(&mut bytes), if is_open => match read {
                     Ok(n_bytes @ 1..) => {
                         written.push(&bytes[..n_bytes]);
-                        pace.has_news = true;
+                        has_news = true;
                     }
                     Ok(0) | Err(_) => is_open = false,
                 },
                 exit = &mut exit, if ended.is_none() => ended = Some((end_of(exit), Instant::now() + AFTER_EXIT)),
                 () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => is_open = false,
-                () = sleep_until(pace.next), if pace.has_news => {
+                () = pace.due(), if has_news => {
                     call.show(ToolCallUpdateFields::new().content(vec![fenced(&written.text())])).await?;
                     pace.shown();
+                    has_news = false;
                 }
                 () = &mut limit => break End::TimedOut,
             }
@@ -71,27 +73,5 @@ fn end_of(exit: Option<ExitStatus>) -> End {
         Some((Some(code), _)) => End::Exited(code),
         Some((None, Some(signal))) => End::Killed(signal.to_string()),
         Some((None, None)) | None => End::Unknown,
-    }
-}
-
-/// How often output is shown: soon at first, and ever less often, since each time all of it is stored.
-struct Pace {
-    has_news: bool,
-    next: Instant,
-    wait: Duration,
-}
-
-impl Pace {
-    const FIRST: Duration = Duration::from_millis(100);
-    const LONGEST: Duration = Duration::from_secs(10);
-
-    fn new() -> Self {
-        Self { has_news: false, next: Instant::now() + Self::FIRST, wait: Self::FIRST }
-    }
-
-    fn shown(&mut self) {
-        self.has_news = false;
-        self.wait = (self.wait * 3 / 2).min(Self::LONGEST);
-        self.next = Instant::now() + self.wait;
     }
 }
