@@ -1,9 +1,11 @@
 //! What a model is told before all else: who it is, where it works, what the mode is, and what the project wants.
 
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::mode::Mode;
+use crate::tools::Roots;
 
 /// The file in which a project says what agents should know.
 const FILE: &str = "AGENTS.md";
@@ -42,22 +44,16 @@ fn write(folders: &[PathBuf], mode: Mode, files: &[(PathBuf, String)]) -> String
 
 /// The file of `folder` and its beginning. One that lies elsewhere, through a link, is not read.
 fn read(folder: &Path) -> Option<(PathBuf, String)> {
-    use std::io::Read as _;
-
-    let path = folder.join(FILE);
-    let (real, root) = (path.canonicalize().ok()?, folder.canonicalize().ok()?);
-    if !real.starts_with(root) || !real.is_file() {
-        return None;
-    }
+    let file = Roots::new(folder, &[]).place(FILE).ok()?.open_file().ok()?;
     let mut bytes = Vec::new();
-    std::fs::File::open(real).ok()?.take(MOST_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).ok()?;
     let is_whole = bytes.len() as u64 <= MOST_BYTES;
     bytes.truncate(usize::try_from(MOST_BYTES).unwrap_or(usize::MAX));
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     if !is_whole {
         text.push_str("\n[the file goes on]");
     }
-    (!text.trim().is_empty()).then_some((path, text))
+    (!text.trim().is_empty()).then_some((folder.join(FILE), text))
 }
 
 #[cfg(test)]

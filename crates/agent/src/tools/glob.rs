@@ -59,8 +59,9 @@ impl Tool for Glob {
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {
         let (place, _, pattern) = parse(arguments, call.turn)?;
         let found = Walk::run(place, move |walk| {
-            let named = walk.files()?.filter(|(_, inside)| pattern.matches(inside)).map(|(place, _)| place.shown());
-            Ok(named.collect::<Vec<_>>())
+            let matching = walk.files()?.filter(|(_, inside)| pattern.matches(inside)).map(|(place, _)| place);
+            // A folder may have become a link while it was walked; what was found behind it is not named.
+            Ok(matching.filter(Place::is_there).map(|place| place.shown()).collect::<Vec<_>>())
         });
         let found = found.await?;
         Ok(Output::fenced(if found.is_empty() {

@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
 use rejoin::SessionContext;
-use rustix::fs::{FileType, Mode, OFlags, fstat, mkdirat, open, openat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, open, openat, statat};
 use rustix::io::Errno;
 
 /// How a folder is opened.
@@ -72,7 +72,7 @@ impl Roots {
         Self::new(context.cwd(), context.directories())
     }
 
-    pub(super) fn new(cwd: &Path, additional: &[PathBuf]) -> Self {
+    pub(crate) fn new(cwd: &Path, additional: &[PathBuf]) -> Self {
         let root = |given: &Path, is_cwd| {
             // One that is gone stays as it is, and so does what is said of it.
             let real = fs::canonicalize(given).unwrap_or_else(|_| given.to_owned());
@@ -157,6 +157,15 @@ impl Place {
     /// Another place in the same root, by its path without links.
     pub(crate) fn sibling(&self, real: &Path) -> Option<Self> {
         Some(Self { root: self.root.clone(), inside: real.strip_prefix(&self.root.real).ok()?.to_owned() })
+    }
+
+    /// Whether something is there, on a way without links.
+    pub(crate) fn is_there(&self) -> bool {
+        match self.parent(Missing::Fails) {
+            Ok(Some((folder, name))) => statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok(),
+            Ok(None) => true,
+            Err(_) => false,
+        }
     }
 
     /// Opens the file to read it.

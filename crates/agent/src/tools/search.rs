@@ -26,6 +26,9 @@ const NAME: &str = "search";
 const MOST_LINES: usize = 200;
 const LONGEST_LINE: usize = 400;
 
+/// A file with a longer line is not searched beyond it: all of a line is held in memory.
+const LONGEST_SEARCHED: usize = 16 * 1024 * 1024;
+
 /// So many places are told to those who follow along.
 const MOST_LOCATIONS: usize = 20;
 
@@ -108,7 +111,11 @@ impl Wanted {
 
     /// The lines that match, and one more than are shown if there are more.
     fn find(&self, walk: Walk) -> Result<Vec<Found>, PlaceError> {
-        let mut searcher = SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).line_number(true).build();
+        let mut searcher = SearcherBuilder::new()
+            .binary_detection(BinaryDetection::quit(0))
+            .line_number(true)
+            .heap_limit(Some(LONGEST_SEARCHED))
+            .build();
         let mut found = Vec::new();
         let is_meant = |inside: &Path| self.files.as_ref().is_none_or(|files| files.matches(inside));
         for (place, _) in walk.files()?.filter(|(_, inside)| inside.as_os_str().is_empty() || is_meant(inside)) {

@@ -193,3 +193,12 @@ fn places_are_shown_from_the_session_folder_and_named_as_the_client_names_them()
     let aliased = Roots::new(&disk.base.join("alias"), &[]);
     assert_eq!(aliased.place("in-folder/x").unwrap().path(), disk.base.join("alias/src/x"));
 }
+
+#[test]
+fn what_is_found_behind_a_link_is_not_there() {
+    let disk = disk();
+    let root = disk.place(".").unwrap();
+    let is_there = |path: &str| root.sibling(&disk.base.join(path)).unwrap().is_there();
+    let found = ["project/a.txt", "project/out-file", "project/out-folder/secret.txt", "project/none"].map(is_there);
+    assert_eq!(found, [true, true, false, false]);
+}
