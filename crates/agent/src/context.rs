@@ -218,7 +218,7 @@ impl Context {
         let id = call.tool_call_id.to_string();
         let given = given_by(call);
         if let Some(slot) = self.given(&id) {
-            *slot = given;
+            *slot = given.map(|given| if is_interrupted(call) { interrupted(given) } else { given });
             return;
         }
         let how = if given.as_ref().is_some_and(|given| !given.is_error) { "was made" } else { "failed" };
@@ -277,6 +277,19 @@ pub(crate) fn parts_shown(content: &[ToolCallContent], raw: Option<&Value>, is_e
     }
     let text = match raw {
         Some(Value::String(text)) => text.clone(),
+/// Whether a call of ours was ended by others: we say what went wrong, also in what is for those who look closer.
+fn is_interrupted(call: &ToolCall) -> bool {
+    call.status == ToolCallStatus::Failed && call.raw_output.is_none()
+}
+
+/// What was shown of a call until it was interrupted is no result.
+fn interrupted(mut given: Given) -> Given {
+    if given.parts != [Part::Text(NO_RESULT.to_owned())] {
+        given.parts.insert(0, Part::Text(format!("{NO_RESULT} Until then people were shown this:")));
+    }
+    given
+}
+
         Some(Value::Null) | None if is_error => NO_RESULT.to_owned(),
         Some(Value::Null) | None => "Done.".to_owned(),
         Some(raw) => raw.to_string(),

@@ -76,8 +76,14 @@ fn every_call_has_a_result_whatever_happened() {
     check(&pending, &answerless);
     let failed = [user("a"), calls(&["1"]), call("1", ToolCallStatus::Failed, None), user("b")];
     check(&failed, &answerless);
-    let said_why = [user("a"), calls(&["1"]), call("1", ToolCallStatus::Failed, Some("no such file"))];
-    check(&said_why, &["user: a", "assistant: call 1", "error 1: no such file"]);
+    let half = [user("a"), calls(&["1"]), call("1", ToolCallStatus::Failed, Some("half"))];
+    let told = "error 1: The call was interrupted. There is no result. Until then people were shown this: + half";
+    check(&half, &["user: a", "assistant: call 1", told]);
+    let mut said_why = half.clone();
+    if let Past::ToolCall(call) = &mut said_why[2] {
+        call.raw_output = Some(json!("half"));
+    }
+    check(&said_why, &["user: a", "assistant: call 1", "error 1: half"]);
 }
 
 #[test]
