@@ -7,8 +7,8 @@ use rejoin_mcp::ServerSpec;
 use crate::compaction::compact;
 use crate::context::Context;
 use crate::kept::Kept;
-use crate::models::{ModelId, ProviderConfig, Providers, window};
-use crate::session::OpenSession;
+use crate::models::{ModelId, ProviderConfig, Providers, info_of, key_variables};
+use crate::session::{self, OpenSession};
 use crate::{commands, mcp_servers, offer, turn_loop};
 
 /// What the built-in agent is told by the user's configuration.
@@ -57,8 +57,8 @@ impl BuiltInAgent {
             return turn.say("There is nothing to summarise yet.\n").await;
         }
         let model = self.model(&turn.chosen())?;
-        let window = window(&model, &turn.session().models);
-        compact(turn, self.providers.of(&model)?.as_ref(), &model, window, &mut context).await?;
+        let info = info_of(&model, &turn.session().models);
+        compact(turn, self.providers.of(&model)?.as_ref(), &info, &mut context).await?;
         turn.say("The model goes on from a summary. You still see all of the conversation.\n").await
     }
 }

@@ -7,7 +7,7 @@ use rejoin::schema::{CompactionId, CompactionSummaryChunk, ContentBlock, Session
 use rejoin::{AgentError, Turn};
 use serde_json::Value;
 
-use crate::models::{End, Event, ModelError, Provider, Request, ToolUse, Usage, retry};
+use crate::models::{End, Event, ModelError, ModelInfo, Provider, Request, ToolUse, Usage, retry};
 use crate::session::OpenSession;
 
 /// A user who waits longer than this is told why.
@@ -31,6 +31,14 @@ pub(crate) struct Answer {
     pub(crate) calls: Vec<Wanted>,
     /// What the provider wants back.
     pub(crate) thoughts: Option<Value>,
+impl Answer {
+    /// What it cost, in US dollars: as the provider says, or by the price of `model`; nothing if neither is known.
+    pub(crate) fn cost(&self, model: &ModelInfo) -> Option<f64> {
+        let usage = self.usage?;
+        usage.cost.or_else(|| Some(model.price?.of(&usage)))
+    }
+}
+
     pub(crate) usage: Option<Usage>,
     pub(crate) end: Option<End>,
     is_shown: bool,

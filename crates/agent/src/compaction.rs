@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::ask::{Shown, ask};
 use crate::context::Context;
 use crate::kept::Kept;
-use crate::models::{Message, ModelError, ModelId, Part, Provider, Request, Said, Temperature, Thinking};
+use crate::models::{Message, ModelError, ModelId, ModelInfo, Part, Provider, Request, Said, Temperature, Thinking};
 use crate::session::OpenSession;
 use crate::shorten::shortened;
 
@@ -39,8 +39,7 @@ pub(crate) fn is_due(tokens: u64, window: u64) -> bool {
 pub(crate) async fn compact(
     turn: &Turn<OpenSession>,
     provider: &dyn Provider,
-    model: &ModelId,
-    window: u64,
+    model: &ModelInfo,
     context: &mut Context,
 ) -> Result<(), ModelError> {
     let is_taken = turn.client().session.as_ref().is_some_and(|session| session.compaction.is_some());
@@ -50,16 +49,16 @@ pub(crate) async fn compact(
         if is_taken { turn.send(SessionUpdate::CompactionUpdate(update)).await } else { Ok(()) }
     };
     tell(CompactionUpdate::new(id.clone(), CompactionStatus::InProgress)).await?;
-    let request = request(model, window, context);
+    let request = request(&model.id, model.window, context);
     let answered = match ask(turn, provider, &request, &shown).await {
         Ok(answer) if answer.text.trim().is_empty() => Err(ModelError::Failed("the summary is empty".to_owned())),
         answered => answered,
     };
     match answered {
         Ok(answer) => {
-            let summary = answer.text.trim().to_owned();
-            Kept::Compacted { summary: summary.clone() }.keep(turn).await?;
-            context.compact(summary);
+            let (summary, cost) = (answer.text.trim().to_owned(), answer.cost(model));
+            Kept::Compacted { summary: summary.clone(), cost }.keep(turn).await?;
+            context.compact(summary, cost);
             tell(CompactionUpdate::new(id, CompactionStatus::Completed)).await?;
             Ok(())
         }

@@ -35,6 +35,8 @@ pub(crate) struct Context {
     measured: Option<(u64, usize)>,
     /// The ids of all calls.
     ids: HashSet<String>,
+    /// What all answers cost so far, in US dollars, as far as it is known.
+    cost: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -96,6 +98,7 @@ impl Context {
         answer.thoughts.clone_from(&kept.thoughts);
         answer.calls = kept.calls.iter().map(|call| (call.clone(), None)).collect();
         answer.is_over = true;
+        self.spend(kept.cost);
         if let Some(used) = kept.used {
             self.measured = Some((used, self.items.len()));
         }
@@ -108,8 +111,14 @@ impl Context {
         }
     }
 
-    /// All so far is in `summary`, but for what the user said last.
-    pub(crate) fn compact(&mut self, summary: String) {
+    /// What all answers cost so far, in US dollars; nothing if no price is known.
+    pub(crate) fn cost(&self) -> Option<f64> {
+        self.cost
+    }
+
+    /// All so far is in `summary`, which cost this, but for what the user said last.
+    pub(crate) fn compact(&mut self, summary: String, cost: Option<f64>) {
+        self.spend(cost);
         let prompt = self.items.iter().rposition(|item| matches!(item, Item::User(_)));
         self.items = prompt.map(|prompt| self.items.swap_remove(prompt)).into_iter().collect();
         self.summary = Some(summary);
@@ -198,8 +207,14 @@ impl Context {
                 let turn = self.turn();
                 self.items.truncate(turn);
             }
-            Some(Kept::Compacted { summary }) => self.compact(summary),
+            Some(Kept::Compacted { summary, cost }) => self.compact(summary, cost),
             None => {}
+        }
+    }
+
+    fn spend(&mut self, cost: Option<f64>) {
+        if let Some(cost) = cost {
+            *self.cost.get_or_insert_default() += cost;
         }
     }
 
@@ -262,6 +277,19 @@ fn given_by(call: &ToolCall) -> Option<Given> {
     Some(Given { parts: parts_shown(&call.content, call.raw_output.as_ref(), is_error), is_error })
 }
 
+/// Whether a call of ours was ended by others: we say what went wrong, also in what is for those who look closer.
+fn is_interrupted(call: &ToolCall) -> bool {
+    call.status == ToolCallStatus::Failed && call.raw_output.is_none()
+}
+
+/// What was shown of a call until it was interrupted is no result.
+fn interrupted(mut given: Given) -> Given {
+    if given.parts != [Part::Text(NO_RESULT.to_owned())] {
+        given.parts.insert(0, Part::Text(format!("{NO_RESULT} Until then people were shown this:")));
+    }
+    given
+}
+
 /// What a model is told of a call of which people were shown this.
 pub(crate) fn parts_shown(content: &[ToolCallContent], raw: Option<&Value>, is_error: bool) -> Vec<Part> {
     let blocks: Vec<ContentBlock> = content
@@ -277,19 +305,6 @@ pub(crate) fn parts_shown(content: &[ToolCallContent], raw: Option<&Value>, is_e
     }
     let text = match raw {
         Some(Value::String(text)) => text.clone(),
-/// Whether a call of ours was ended by others: we say what went wrong, also in what is for those who look closer.
-fn is_interrupted(call: &ToolCall) -> bool {
-    call.status == ToolCallStatus::Failed && call.raw_output.is_none()
-}
-
-/// What was shown of a call until it was interrupted is no result.
-fn interrupted(mut given: Given) -> Given {
-    if given.parts != [Part::Text(NO_RESULT.to_owned())] {
-        given.parts.insert(0, Part::Text(format!("{NO_RESULT} Until then people were shown this:")));
-    }
-    given
-}
-
         Some(Value::Null) | None if is_error => NO_RESULT.to_owned(),
         Some(Value::Null) | None => "Done.".to_owned(),
         Some(raw) => raw.to_string(),

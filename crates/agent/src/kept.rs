@@ -25,7 +25,12 @@ pub(crate) enum Kept {
     /// The model refused the turn, and is not told of it again.
     Refused,
     /// All before the turn's prompt, and all in the turn so far, is in this summary.
-    Compacted { summary: String },
+    Compacted {
+        summary: String,
+        /// What it cost, in US dollars, if that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+    },
 }
 
 /// What is kept of an answer; its text is in the record before this.
@@ -40,6 +45,9 @@ pub(crate) struct KeptAnswer {
     /// How many tokens the conversation had then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) used: Option<u64>,
+    /// What the answer cost, in US dollars, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cost: Option<f64>,
 }
 
 impl Kept {

@@ -8,7 +8,7 @@ use rejoin::{Chosen, Offer};
 use crate::BuiltInAgent;
 use crate::commands;
 use crate::mode::{self, Mode};
-use crate::models::{ModelId, ModelInfo, TEMPERATURE, THINKING, Temperature, Thinking, window};
+use crate::models::{ModelId, ModelInfo, TEMPERATURE, THINKING, Temperature, Thinking};
 use crate::session::OpenSession;
 use crate::tools;
 
@@ -45,7 +45,7 @@ fn model_option(models: &[ModelInfo], chosen: &Chosen, default: &ModelId) -> Ses
     if let Ok(id) = current.parse::<ModelId>()
         && !listed.iter().any(|model| model.id == id)
     {
-        listed.push(ModelInfo { title: id.name.clone(), window: window(&id, models), id });
+        listed.push(ModelInfo::of(id));
     }
     let mut groups: Vec<SessionConfigSelectGroup> = Vec::new();
     for model in listed {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rejoin::schema::{SessionUpdate, StopReason, UsageUpdate};
+use rejoin::schema::{Cost, SessionUpdate, StopReason, UsageUpdate};
 use rejoin::{AgentError, Past, Turn};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use crate::context::{Context, parts_shown};
 use crate::instructions::instructions;
 use crate::kept::{Kept, KeptAnswer};
 use crate::mode::Mode;
-use crate::models::{End, ModelError, ModelId, Part, Request, Temperature, Thinking, window};
+use crate::models::{End, ModelError, ModelId, ModelInfo, Part, Request, Temperature, Thinking, info_of};
 use crate::session::OpenSession;
 use crate::tools::{Tool, tools_of};
 
@@ -33,7 +33,7 @@ pub(crate) async fn run(
         say_that_no_model_is_configured(turn).await?;
     }
     let provider = agent.providers.of(&model)?.as_ref();
-    let window = window(&model, &turn.session().models);
+    let info = info_of(&model, &turn.session().models);
     let mut context = Context::of(&turn.history());
     if parts != parts_of(turn.prompt()) {
         Kept::Prompt(parts.clone()).keep(turn).await?;
@@ -43,8 +43,8 @@ pub(crate) async fn run(
     let thinking = Thinking::of(&turn.chosen());
     let mut was_too_long = false;
     for _ in 0..MOST_REQUESTS {
-        if compaction::is_due(context.tokens(), window) && context.has_more_than_a_prompt() {
-            match compact(turn, provider, &model, window, &mut context).await {
+        if compaction::is_due(context.tokens(), info.window) && context.has_more_than_a_prompt() {
+            match compact(turn, provider, &info, &mut context).await {
                 Ok(()) => say_that_it_was_compacted(turn).await?,
                 Err(ModelError::Turn(error)) => return Err(error),
                 // It may still fit.
@@ -66,13 +66,13 @@ pub(crate) async fn run(
         let answer = match ask(turn, provider, &request, &Shown::AsAnswer).await {
             Err(ModelError::TooLong(_)) if !was_too_long && context.has_more_than_a_prompt() => {
                 was_too_long = true;
-                compact(turn, provider, &model, window, &mut context).await?;
+                compact(turn, provider, &info, &mut context).await?;
                 say_that_it_was_compacted(turn).await?;
                 continue;
             }
             answered => answered?,
         };
-        match end_answer(turn, &mut context, answer, window).await? {
+        match end_answer(turn, &mut context, answer, &info).await? {
             Next::Stop(reason) => return Ok(reason),
             Next::Calls(wanted) => make_calls(turn, &mut context, &tools, wanted).await?,
         }
@@ -91,35 +91,37 @@ async fn end_answer(
     turn: &Turn<OpenSession>,
     context: &mut Context,
     answer: Answer,
-    window: u64,
+    model: &ModelInfo,
 ) -> Result<Next, AgentError> {
+    let cost = answer.cost(model);
     let Answer { text, mut calls, thoughts, usage, end, .. } = answer;
-    let used = usage.map(|usage| usage.input + usage.output);
-    if let Some(used) = used {
-        turn.send(SessionUpdate::UsageUpdate(UsageUpdate::new(used, window.max(used)))).await?;
-    }
     let end = end.unwrap_or(End::Complete);
-    if end == End::Refused {
-        Kept::Refused.keep(turn).await?;
-        return Ok(Next::Stop(StopReason::Refusal));
-    }
-    if end == End::MaxTokens {
+    if end != End::Complete {
         // The last of them may be cut off.
         calls.clear();
     }
     for wanted in &mut calls {
         wanted.call.id = context.unused_id(&wanted.call.id);
     }
-    let kept = KeptAnswer { calls: calls.iter().map(|wanted| wanted.call.clone()).collect(), thoughts, used };
+    let used = usage.map(|usage| usage.input + usage.output);
+    let kept = KeptAnswer { calls: calls.iter().map(|wanted| wanted.call.clone()).collect(), thoughts, used, cost };
     if kept != KeptAnswer::default() {
         Kept::Answer(kept.clone()).keep(turn).await?;
     }
     context.say(&text);
     context.end_answer(&kept);
+    if let Some(used) = used {
+        let spent = context.cost().map(|amount| Cost::new(amount, "USD"));
+        turn.send(SessionUpdate::UsageUpdate(UsageUpdate::new(used, model.window.max(used)).cost(spent))).await?;
+    }
     Ok(match end {
+        End::Refused => {
+            Kept::Refused.keep(turn).await?;
+            Next::Stop(StopReason::Refusal)
+        }
         End::MaxTokens => Next::Stop(StopReason::MaxTokens),
-        End::Complete | End::Refused if calls.is_empty() => Next::Stop(StopReason::EndTurn),
-        End::Complete | End::Refused => Next::Calls(calls),
+        End::Complete if calls.is_empty() => Next::Stop(StopReason::EndTurn),
+        End::Complete => Next::Calls(calls),
     })
 }
 

@@ -145,7 +145,7 @@ fn a_call_of_another_agent_is_told_in_words() {
 
 #[test]
 fn after_a_compaction_the_summary_goes_before_the_prompt_and_what_follows() {
-    let compacted = |summary: &str| kept(&Kept::Compacted { summary: summary.to_owned() });
+    let compacted = |summary: &str| kept(&Kept::Compacted { summary: summary.to_owned(), cost: None });
     let head = "user: What happened so far, in a summary:\n\nS + c";
     let before_the_answer = [user("a"), agent("b"), user("c"), compacted("S"), agent("d"), user("e")];
     check(&before_the_answer, &[head, "assistant: d", "user: e"]);
@@ -173,4 +173,13 @@ fn tokens_are_those_counted_and_an_estimate_of_the_rest() {
     assert_eq!(Context::of(&past[3..]).tokens(), 100);
     let image = Past::User(vec![ContentBlock::Image(rejoin::schema::ImageContent::new("AAAA", "image/png"))]);
     assert_eq!(Context::of(&[image]).tokens(), TOKENS_OF_AN_IMAGE);
+}
+
+#[test]
+fn what_was_spent_stays_spent() {
+    let answer = |cost| kept(&Kept::Answer(KeptAnswer { cost, ..KeptAnswer::default() }));
+    let compacted = kept(&Kept::Compacted { summary: "S".to_owned(), cost: Some(0.25) });
+    let past = [user("a"), answer(Some(0.5)), user("b"), answer(None), kept(&Kept::Refused), user("c"), compacted];
+    assert_eq!(Context::of(&past).cost(), Some(0.75));
+    assert_eq!(Context::of(&past[2..4]).cost(), None);
 }

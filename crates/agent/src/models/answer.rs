@@ -134,13 +134,14 @@ impl Answer {
         if let Some(usage) = &end.captured_usage {
             let (input, output) = (count(usage.prompt_tokens), count(usage.completion_tokens));
             if input + output > 0 {
-                self.waiting.push_back(Event::Usage(Usage { input, output }));
+                self.waiting.push_back(Event::Usage(Usage { input, cached, output, cost: self.frames.cost() }));
             }
         }
         self.waiting.push_back(Event::End(how));
         self.is_over = true;
         Ok(())
     }
+            let cached = count(usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens));
 }
 
 /// The call, or why it can't be made.

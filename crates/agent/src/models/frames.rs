@@ -1,7 +1,7 @@
 //! What is in a provider's frames that genai does not tell.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use genai::chat::{ChatOptions, RawFrameRef};
 
@@ -10,10 +10,22 @@ use super::ProviderKind;
 /// What was seen in the frames of one answer.
 #[derive(Default)]
 pub(super) struct Frames {
+    are_there: AtomicBool,
     /// Whether Gemini said that it does not answer this, which genai takes for an error.
     is_blocked: AtomicBool,
-    /// Why an answer of chat completions ended, which genai tells only with the mark of the end.
-    reason: Mutex<Option<String>>,
+    /// What of an answer of chat completions it leaves out.
+    chat: Mutex<Chat>,
+}
+
+/// What chat completions say besides.
+#[derive(Default)]
+struct Chat {
+    /// Why the answer ended, which genai tells only with the mark of the end.
+    reason: Option<String>,
+    /// The words with which the model refuses, which stand in a place of their own.
+    refusal: String,
+    /// What the answer cost, in US dollars, where the provider says it.
+    cost: Option<f64>,
 }
 
 impl Frames {
@@ -21,12 +33,20 @@ impl Frames {
     pub(super) fn watch(kind: ProviderKind, options: ChatOptions) -> (Arc<Self>, ChatOptions) {
         let frames = Arc::new(Self::default());
         let seen = Arc::clone(&frames);
-        let options = match kind {
-            ProviderKind::OpenAi => options.with_raw_frame_fn(move |_, frame| seen.look_for_reason(&frame)),
-            ProviderKind::Gemini => options.with_raw_frame_fn(move |_, frame| seen.look_for_block(&frame)),
-            ProviderKind::Anthropic => options,
-        };
+        let options = options.with_raw_frame_fn(move |_, frame| {
+            seen.are_there.fetch_or(!frame.data.is_empty(), Ordering::Relaxed);
+            match kind {
+                ProviderKind::OpenAi => seen.look_at_chat(&frame),
+                ProviderKind::Gemini => seen.look_for_block(&frame),
+                ProviderKind::Anthropic => {}
+            }
+        });
         (frames, options)
+    }
+
+    /// Whether there were any that say something.
+    pub(super) fn are_there(&self) -> bool {
+        self.are_there.load(Ordering::Relaxed)
     }
 
     /// Whether the provider said that it does not answer.
@@ -36,18 +56,37 @@ impl Frames {
 
     /// Why the answer ended, if that was said; once.
     pub(super) fn take_reason(&self) -> Option<String> {
-        self.reason.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.chat().reason.take()
     }
 
-    fn look_for_reason(&self, frame: &RawFrameRef<'_>) {
+    /// The words with which the model refused; empty if it did not.
+    pub(super) fn take_refusal(&self) -> String {
+        std::mem::take(&mut self.chat().refusal)
+    }
+
+    /// What the answer cost, if that was said.
+    pub(super) fn cost(&self) -> Option<f64> {
+        self.chat().cost
+    }
+
+    fn chat(&self) -> MutexGuard<'_, Chat> {
+        self.chat.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look_at_chat(&self, frame: &RawFrameRef<'_>) {
+        let has = |name: &str| frame.data.contains(name);
         // A look at the text is enough for nearly all frames.
-        if !frame.data.contains("finish_reason") || frame.data.contains("\"finish_reason\":null") {
+        let ends = has("finish_reason") && !has("\"finish_reason\":null");
+        if !ends && !has("\"refusal\"") && !has("\"cost\"") {
             return;
         }
-        let reason = frame.json().and_then(|json| json["choices"][0]["finish_reason"].as_str().map(str::to_owned));
-        if reason.is_some() {
-            *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+        let Some(json) = frame.json() else { return };
+        let (choice, mut chat) = (&json["choices"][0], self.chat());
+        if let Some(reason) = choice["finish_reason"].as_str() {
+            chat.reason = Some(reason.to_owned());
         }
+        chat.refusal.push_str(choice["delta"]["refusal"].as_str().unwrap_or_default());
+        chat.cost = json["usage"]["cost"].as_f64().or(chat.cost);
     }
 
     fn look_for_block(&self, frame: &RawFrameRef<'_>) {

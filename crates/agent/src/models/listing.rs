@@ -8,8 +8,7 @@ use futures::future::{BoxFuture, Shared};
 use reqwest::{Client, Url};
 use serde_json::Value;
 
-use super::known;
-use super::{ModelId, ModelInfo, ProviderKind};
+use super::{ModelId, ModelInfo, Price, ProviderKind};
 
 /// So long a session waits for a list. It may still come for the next one.
 const WAIT: Duration = Duration::from_secs(3);
@@ -22,6 +21,17 @@ const RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// A list is not read beyond this.
 const MOST_BYTES: usize = 8 << 20;
+
+/// Where providers say how many tokens a model takes; the last is llama.cpp's.
+const WINDOWS: [&str; 7] = [
+    "/context_length",
+    "/context_window",
+    "/max_model_len",
+    "/max_context_length",
+    "/max_input_tokens",
+    "/inputTokenLimit",
+    "/meta/n_ctx",
+];
 
 type Fetch = Shared<BoxFuture<'static, Result<Arc<[ModelInfo]>, Arc<str>>>>;
 
@@ -99,10 +109,10 @@ fn models_in(body: &Value, kind: ProviderKind, provider: &str) -> Vec<ModelInfo>
             return None;
         }
         let title = listed["display_name"].as_str().or_else(|| listed["displayName"].as_str()).unwrap_or(name);
-        let windows = ["context_length", "context_window", "max_model_len", "inputTokenLimit", "max_input_tokens"];
-        let window = windows.iter().find_map(|key| listed[*key].as_u64()).filter(|window| *window > 0);
-        let id = ModelId { provider: provider.to_owned(), name: name.to_owned() };
-        Some(ModelInfo { window: window.unwrap_or_else(|| known::window(name)), id, title: title.to_owned() })
+        let known = ModelInfo::of(ModelId { provider: provider.to_owned(), name: name.to_owned() });
+        let window = WINDOWS.iter().find_map(|place| listed.pointer(place)?.as_u64()).filter(|window| *window > 0);
+        let (window, price) = (window.unwrap_or(known.window), Price::read(&listed["pricing"]));
+        Some(ModelInfo { window, price, title: title.to_owned(), ..known })
     };
     listed.into_iter().flatten().filter_map(model).collect()
 }
@@ -123,6 +133,8 @@ mod tests {
     fn each_kind_of_list_is_read_and_what_is_no_model_is_left_out() {
         let body = json!({ "data": [{ "id": "a", "max_model_len": 32768 }, { "id": "" }, 7, { "id": "b" }] });
         check(ProviderKind::OpenAi, &body, &[("a", "a", 32768), ("b", "b", 128_000)]);
+        let body = json!({ "data": [{ "id": "c", "meta": { "n_ctx": 4096, "n_ctx_train": 131_072 } }] });
+        check(ProviderKind::OpenAi, &body, &[("c", "c", 4096)]);
         let body = json!({ "data": [{ "id": "claude-x", "display_name": "Claude X", "type": "model" }] });
         check(ProviderKind::Anthropic, &body, &[("claude-x", "Claude X", 200_000)]);
         let models = json!([

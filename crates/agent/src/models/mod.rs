@@ -11,6 +11,7 @@ mod keys;
 mod known;
 mod listing;
 mod offline;
+mod price;
 mod remote;
 mod request;
 pub(crate) mod retry;
@@ -34,6 +35,7 @@ pub use config::{ProviderConfig, ProviderKind};
 pub(crate) use error::ModelError;
 pub use keys::{KeySource, Secret};
 
+pub(crate) use price::Price;
 /// A model: who provides it, and its name there. Written `provider/name`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ModelId {
@@ -83,6 +85,14 @@ pub(crate) struct ModelInfo {
     /// How many tokens it takes.
     pub(crate) window: u64,
 }
+    pub(crate) price: Option<Price>,
+}
+
+impl ModelInfo {
+    /// What is known of `id` by its name.
+    pub(crate) fn of(id: ModelId) -> Self {
+        Self { title: id.name.clone(), window: known::window(&id.name), price: None, id }
+    }
 
 /// What a model is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -180,6 +190,8 @@ pub(crate) enum Event {
 pub(crate) struct Usage {
     pub(crate) input: u64,
     pub(crate) output: u64,
+    /// How many of these the provider remembered.
+    pub(crate) cached: u64,
 }
 
 /// Why an answer is over.
@@ -259,10 +271,10 @@ impl Providers {
     }
 }
 
-/// How many tokens `model` takes, given those that are `listed`.
-pub(crate) fn window(model: &ModelId, listed: &[ModelInfo]) -> u64 {
+/// What is known of `model`, given those that are `listed`.
+pub(crate) fn info_of(model: &ModelId, listed: &[ModelInfo]) -> ModelInfo {
     let found = listed.iter().find(|listed| listed.id == *model);
-    found.map_or_else(|| known::window(&model.name), |found| found.window)
+    found.cloned().unwrap_or_else(|| ModelInfo::of(model.clone()))
 }
 
 #[cfg(test)]

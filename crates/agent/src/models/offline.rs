@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 
-use super::{End, Event, Message, ModelError, ModelId, ModelInfo, Part, Provider, Request, known};
+use super::{End, Event, Message, ModelError, ModelId, ModelInfo, Part, Provider, Request};
 
 pub(super) const PROVIDER: &str = "offline";
 pub(super) const MODEL: &str = "echo";
@@ -22,11 +22,7 @@ impl Provider for Offline {
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ModelError> {
-        Ok(vec![ModelInfo {
-            id: ModelId::offline(),
-            title: "Echo (no model)".to_owned(),
-            window: known::window(MODEL),
-        }])
+        Ok(vec![ModelInfo { title: "Echo (no model)".to_owned(), ..ModelInfo::of(ModelId::offline()) }])
     }
 
     async fn ask(&self, request: Request) -> Result<BoxStream<'static, Result<Event, ModelError>>, ModelError> {

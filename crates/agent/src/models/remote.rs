@@ -123,10 +123,7 @@ impl Provider for Remote {
         if !self.is_configured() {
             return Ok(Vec::new());
         }
-        let own = |name: &String| {
-            let id = ModelId { provider: self.config.name.clone(), name: name.clone() };
-            ModelInfo { window: known::window(name), title: name.clone(), id }
-        };
+        let own = |name: &String| ModelInfo::of(ModelId { provider: self.config.name.clone(), name: name.clone() });
         let mut models: Vec<ModelInfo> = self.config.models.iter().map(own).collect();
         let listed = async {
             let endpoint = Endpoint::of(&self.config)?;

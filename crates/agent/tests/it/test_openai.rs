@@ -202,3 +202,48 @@ async fn images_and_files_are_sent() {
         assert!(content[2]["text"].as_str().unwrap().contains("inside"), "{content}");
     }
 }
+
+#[tokio::test]
+async fn words_of_refusal_are_shown_and_the_turn_is_refused() {
+    let reply = Reply::openai(&[
+        chunk(&json!({ "role": "assistant", "content": "", "refusal": null }), None),
+        chunk(&json!({ "refusal": "I can't " }), None),
+        chunk(&json!({ "refusal": "help with that." }), None),
+        chunk(&json!({}), Some("stop")),
+    ]);
+    let world = openai(vec![reply, says("next")]).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "bad").await, "refusal");
+    assert_eq!(said(&client, &session), "I can't help with that.");
+    client.turn(&session, "next").await;
+    assert_eq!(roles(&world.wire.last()), ["user"]);
+}
+
+#[tokio::test]
+async fn a_model_that_calls_without_end_is_stopped() {
+    let world = openai((0..201).map(|n| calls(&format!("call{n}"), "no_such_tool", "{}")).collect()).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "go").await, "max_turn_requests");
+    assert_eq!(world.wire.asked().len(), 200);
+}
+
+#[tokio::test]
+async fn what_it_cost_is_told_where_the_price_is_known_also_after_a_restart() {
+    let said_by_provider = Reply::openai(&[
+        chunk(&json!({ "content": "dear" }), Some("stop")),
+        json!({ "choices": [], "usage": { "prompt_tokens": 20, "completion_tokens": 5, "cost": 0.25 } }),
+    ]);
+    let mut world = openai(vec![says_with("one", 10), said_by_provider, says_with("two", 10)]).await;
+    let pricing = json!({ "prompt": "0.05", "completion": "0.1" });
+    world.wire.list(json!({ "data": [{ "id": "alpha", "pricing": pricing, "context_length": 1000 }] }));
+    let (client, session) = world.session().await;
+    client.turn(&session, "first").await;
+    client.turn(&session, "second").await;
+    let costs: Vec<Value> =
+        of_kind(&client, &session, "usage_update").iter().map(|update| update["cost"].clone()).collect();
+    assert_eq!(costs, [json!({ "amount": 1.0, "currency": "USD" }), json!({ "amount": 1.25, "currency": "USD" })]);
+    let client = world.restart(client, &session).await;
+    client.turn(&session, "third").await;
+    let last = of_kind(&client, &session, "usage_update").pop().unwrap();
+    assert_eq!((&last["cost"]["amount"], &last["size"]), (&json!(2.25), &json!(1000)));
+}
