@@ -138,7 +138,12 @@ pub(crate) fn parts_of(blocks: &[ContentBlock]) -> Vec<Part> {
             EmbeddedResourceResource::TextResourceContents(text) => {
                 Some(Part::Text(format!("<file uri=\"{}\">\n{}\n</file>", text.uri, text.text)))
             }
-            EmbeddedResourceResource::BlobResourceContents(blob) => Some(Part::Text(format!("[file {}]", blob.uri))),
+            EmbeddedResourceResource::BlobResourceContents(blob) => Some(match &blob.mime_type {
+                Some(mime_type) if mime_type.starts_with("image/") => {
+                    Part::Image { mime_type: mime_type.clone(), data: blob.blob.clone() }
+                }
+                _ => Part::Text(format!("[file {}]", blob.uri)),
+            }),
             _ => None,
         },
         _ => None,

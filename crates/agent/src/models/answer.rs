@@ -69,6 +69,9 @@ impl Answer {
 
     /// The stream is over without the mark of an end. Some servers send none, but say why the answer ended.
     fn end_without_mark(&mut self) -> Result<(), ModelError> {
+        if !self.frames.are_there() {
+            return Err(self.failures.no_stream());
+        }
         let Some(reason) = self.frames.take_reason() else { return Err(self.failures.cut()) };
         let calls = std::mem::take(&mut self.calls);
         self.end(&StreamEnd {
@@ -105,16 +108,21 @@ impl Answer {
     }
 
     fn end(&mut self, end: &StreamEnd) -> Result<(), ModelError> {
-        let is_blocked = self.frames.is_blocked();
+        let refusal = self.frames.take_refusal();
+        let is_refused = self.frames.is_blocked() || !refusal.is_empty();
+        if !refusal.is_empty() {
+            self.waiting.push_back(Event::Text(refusal));
+        }
         let how = match &end.captured_stop_reason {
+            _ if is_refused => End::Refused,
             Some(StopReason::MaxTokens(_)) => End::MaxTokens,
             Some(StopReason::ContentFilter(_)) => End::Refused,
-            _ if is_blocked => End::Refused,
             Some(
                 StopReason::Completed(_) | StopReason::ToolCall(_) | StopReason::StopSequence(_) | StopReason::Other(_),
             ) => End::Complete,
             // A stream without a word of why it ended was cut: genai ends Gemini's so.
-            None => return Err(self.failures.cut()),
+            None if self.frames.are_there() => return Err(self.failures.cut()),
+            None => return Err(self.failures.no_stream()),
         };
         let calls: Vec<ToolCall> = end.captured_tool_calls().into_iter().flatten().cloned().collect();
         // A server that counts calls from 1 leaves a copy of the first at 0.
@@ -133,6 +141,7 @@ impl Answer {
         let count = |count: Option<i32>| count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default();
         if let Some(usage) = &end.captured_usage {
             let (input, output) = (count(usage.prompt_tokens), count(usage.completion_tokens));
+            let cached = count(usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens));
             if input + output > 0 {
                 self.waiting.push_back(Event::Usage(Usage { input, cached, output, cost: self.frames.cost() }));
             }
@@ -141,7 +150,6 @@ impl Answer {
         self.is_over = true;
         Ok(())
     }
-            let cached = count(usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens));
 }
 
 /// The call, or why it can't be made.

@@ -15,15 +15,25 @@ use super::keys::Secret;
 const MOST_SAID: usize = 600;
 
 /// What providers say of a conversation that is too long.
-const TOO_LONG: [&str; 7] = [
+const TOO_LONG: [&str; 11] = [
     "context_length_exceeded",
     "context length",
+    "context limit",
+    "context size",
     "context window",
+    "maximum prompt length",
+    "reduce the length",
     "prompt is too long",
     "too many tokens",
     "maximum number of tokens",
     "input is too long",
 ];
+
+/// What providers say of a key, where the status does not: Gemini refuses one with 400.
+const BAD_KEY: [&str; 3] = ["api key not valid", "api key expired", "api key not found"];
+
+/// What providers say of an account that has nothing left, with the status of one that asks too often.
+const NOTHING_LEFT: &str = "insufficient_quota";
 
 /// Reads what went wrong with one provider.
 #[derive(Clone)]
@@ -43,9 +53,21 @@ impl Failures {
         ModelError::Auth(format!("{provider} needs a key: set {key_name}"))
     }
 
+    /// The key is none that could be sent.
+    pub(super) fn broken_key(&self) -> ModelError {
+        let Self { provider, key_name, .. } = self;
+        ModelError::Auth(format!("the key of {provider} has characters that no key has; set {key_name}"))
+    }
+
     /// The connection broke off.
     pub(super) fn cut(&self) -> ModelError {
         ModelError::Lost(format!("{} ({}) broke off before its answer was complete", self.provider, self.host))
+    }
+
+    /// There was an answer, but not one of a model.
+    pub(super) fn no_stream(&self) -> ModelError {
+        let Self { provider, host, .. } = self;
+        ModelError::Lost(format!("{provider} ({host}) answered with no stream of events; is its address right?"))
     }
 
     /// The model wants to call something, but nobody can tell what.
@@ -93,13 +115,16 @@ impl Failures {
         let Self { provider, host, key_name, .. } = self;
         let said = self.said(&serde_json::from_str(body).unwrap_or_else(|_| Value::String(body.to_owned())));
         let text = format!("{provider} ({host}) answered with HTTP status {status}{said}");
+        let auth = || {
+            let what = if self.key.is_some() { "refuses the key" } else { "wants a key" };
+            ModelError::Auth(format!("{provider} ({host}) {what}, with HTTP status {status}{said}; set {key_name}"))
+        };
         match status.as_u16() {
-            401 | 403 => {
-                let what = if self.key.is_some() { "refuses the key" } else { "wants a key" };
-                ModelError::Auth(format!("{provider} ({host}) {what}, with HTTP status {status}{said}; set {key_name}"))
-            }
+            401 | 403 => auth(),
+            400 if says(&said, &BAD_KEY) => auth(),
+            429 if said.contains(NOTHING_LEFT) => ModelError::Failed(text),
             408 | 409 | 425 | 429 | 500..=599 => ModelError::Busy { text, retry_after: retry_after(headers) },
-            400 | 413 | 422 if is_too_long(&said) || status == StatusCode::PAYLOAD_TOO_LARGE => {
+            400 | 413 | 422 if says(&said, &TOO_LONG) || status == StatusCode::PAYLOAD_TOO_LARGE => {
                 ModelError::TooLong(text)
             }
             _ => ModelError::Failed(text),
@@ -121,7 +146,7 @@ impl Failures {
         if is_busy(kind) || matches!(code, 429 | 500..=599) {
             return ModelError::Busy { text, retry_after: None };
         }
-        if is_too_long(&said) { ModelError::TooLong(text) } else { ModelError::Failed(text) }
+        if says(&said, &TOO_LONG) { ModelError::TooLong(text) } else { ModelError::Failed(text) }
     }
 
     /// What `body` says in words, behind a colon.
@@ -145,9 +170,10 @@ impl Failures {
     }
 }
 
-fn is_too_long(said: &str) -> bool {
+/// Whether `said` holds one of `phrases`, which are in lower case.
+fn says(said: &str, phrases: &[&str]) -> bool {
     let said = said.to_lowercase();
-    TOO_LONG.iter().any(|phrase| said.contains(phrase))
+    phrases.iter().any(|phrase| said.contains(phrase))
 }
 
 /// When to ask again, where a provider says it as a time to wait.
@@ -184,6 +210,17 @@ mod tests {
             401,
             r#"{"error":{"message":"the key hush is wrong"}}"#,
             "auth: openai (h:1) refuses the key, with HTTP status 401 Unauthorized: the key … is wrong; set OPENAI_API_KEY",
+        );
+        check(
+            400,
+            r#"{"error":{"code":400,"message":"API key expired. Please renew the API key.","status":"INVALID_ARGUMENT"}}"#,
+            "auth: openai (h:1) refuses the key, with HTTP status 400 Bad Request: API key expired. Please renew the API key.; \
+             set OPENAI_API_KEY",
+        );
+        check(
+            429,
+            r#"{"error":{"message":"You have no credit.","type":"insufficient_quota","code":"insufficient_quota"}}"#,
+            "failed: openai (h:1) answered with HTTP status 429 Too Many Requests: You have no credit. (insufficient_quota)",
         );
         check(500, "<html>", "busy: openai (h:1) answered with HTTP status 500 Internal Server Error");
         check(529, "{}", "busy: openai (h:1) answered with HTTP status 529 <unknown status code>");

@@ -152,7 +152,8 @@ async fn an_error_in_the_stream_is_tried_again_if_nothing_was_shown() {
     assert_eq!(client.turn(&session, "first").await, "end_turn");
     let error = client.prompt(&session, "second").await.error().await;
     assert!(error.message().contains("Overloaded"), "{}", error.message());
-    assert_eq!((said(&client, &session).as_str(), world.wire.asked().len()), ("finehalf", 3));
+    assert!(said(&client, &session).ends_with("finehalf"), "{}", said(&client, &session));
+    assert_eq!(world.wire.asked().len(), 3);
 }
 
 #[tokio::test]
@@ -164,4 +165,30 @@ async fn images_are_sent() {
     client.call("session/prompt", json!({ "sessionId": session, "prompt": prompt })).await.unwrap();
     let source = json!({ "type": "base64", "media_type": "image/png", "data": "AAAA" });
     assert_eq!(world.wire.last()["messages"][0]["content"][1]["source"], source);
+}
+
+#[tokio::test]
+async fn a_cancel_ends_the_request_and_what_was_said_is_told_again() {
+    let begun: Vec<Value> = [start()].into_iter().chain(thinking(0)).chain(text(1, "first")).collect();
+    let silent = Reply::anthropic(&begun).silent_after(begun.len());
+    let world = anthropic(vec![silent, reply(&[text(0, "next")], "end_turn")]).await;
+    let (client, session) = world.session().await;
+    let turn = client.prompt(&session, "slow").await;
+    client.until_said(&session, "first").await;
+    client.cancel(&session).await;
+    assert_eq!(turn.result().await["stopReason"], "cancelled");
+    world.wire.until_left().await;
+    client.turn(&session, "go on").await;
+    assert_eq!(world.wire.last()["messages"][1]["content"], "first");
+}
+
+#[tokio::test]
+async fn a_call_that_is_cut_off_by_the_limit_is_not_made() {
+    let cut = [text(0, "I write."), call(1, "toolu_1", &["{\"path\": \"a"])];
+    let world = anthropic(vec![reply(&cut, "max_tokens"), reply(&[text(0, "Sorry.")], "end_turn")]).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "write").await, "max_tokens");
+    assert_eq!(of_kind(&client, &session, "tool_call").len(), 0);
+    client.turn(&session, "go on").await;
+    assert_eq!(roles(&world.wire.last()), ["user", "assistant", "user"]);
 }

@@ -89,3 +89,27 @@ async fn a_stream_that_ends_without_a_reason_was_cut() {
     let error = client.prompt(&session, "tell me").await.error().await;
     assert!(error.message().contains("broke off"), "{}", error.message());
 }
+
+#[tokio::test]
+async fn a_refused_key_is_a_missing_login_although_the_status_is_another() {
+    let reason = json!([{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID" }]);
+    for message in ["API key not valid. Please pass a valid API key.", "API key expired. Please renew the API key."] {
+        let error = json!({ "code": 400, "message": message, "status": "INVALID_ARGUMENT", "details": reason });
+        let world = gemini(vec![Reply::error(400, &json!({ "error": error }))]).await;
+        let (client, session) = world.session().await;
+        let error = client.prompt(&session, "hi").await.error().await;
+        assert_eq!((error.code(), error.message().contains("GEMINI_API_KEY")), (-32000, true), "{}", error.message());
+    }
+}
+
+#[tokio::test]
+async fn a_cancel_ends_the_request() {
+    let silent = Reply::gemini(&[chunk(&json!([{ "text": "first" }]), None)]).silent_after(1);
+    let world = gemini(vec![silent]).await;
+    let (client, session) = world.session().await;
+    let turn = client.prompt(&session, "slow").await;
+    client.until_said(&session, "first").await;
+    client.cancel(&session).await;
+    assert_eq!(turn.result().await["stopReason"], "cancelled");
+    world.wire.until_left().await;
+}

@@ -192,6 +192,8 @@ async fn images_and_files_are_sent() {
         { "type": "text", "text": "look" },
         { "type": "image", "mimeType": "image/png", "data": "AAAA" },
         { "type": "resource", "resource": { "uri": "file:///a.txt", "text": "inside" } },
+        { "type": "resource", "resource": { "uri": "file:///b.gif", "blob": "BBBB", "mimeType": "image/gif" } },
+        { "type": "resource", "resource": { "uri": "file:///c.zip", "blob": "CCCC", "mimeType": "application/zip" } },
     ]);
     client.call("session/prompt", json!({ "sessionId": session, "prompt": prompt })).await.unwrap();
     let client = world.restart(client, &session).await;
@@ -200,6 +202,8 @@ async fn images_and_files_are_sent() {
         let content = &asked.body["messages"][1]["content"];
         assert_eq!(content[1], json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AAAA" } }));
         assert!(content[2]["text"].as_str().unwrap().contains("inside"), "{content}");
+        assert_eq!(content[3]["image_url"]["url"], "data:image/gif;base64,BBBB");
+        assert_eq!(content[4]["text"], "[file file:///c.zip]");
     }
 }
 

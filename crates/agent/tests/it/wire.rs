@@ -26,6 +26,7 @@ pub(crate) struct Asked {
 /// What is answered.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
+    /// 0 for none.
     status: u16,
     headers: String,
     pieces: Vec<String>,
@@ -52,6 +53,17 @@ impl Reply {
     fn events(pieces: Vec<String>) -> Self {
         let headers = "content-type: text/event-stream\r\n".to_owned();
         Self { status: 200, headers, pieces, end: End::Whole }
+    }
+
+    /// Something else than events, with the status of success.
+    pub(crate) fn page(kind: &str, body: &str) -> Self {
+        let headers = format!("content-type: {kind}\r\n");
+        Self { status: 200, headers, pieces: vec![body.to_owned()], end: End::Whole }
+    }
+
+    /// Not even a status.
+    pub(crate) fn nothing() -> Self {
+        Self { status: 0, headers: String::new(), pieces: Vec::new(), end: End::Silence }
     }
 
     /// Chat completions: these chunks, and the mark of the end.
@@ -164,6 +176,12 @@ impl Wire {
         self.asked.borrow().clone()
     }
 
+    /// Waits until models were asked `n` times.
+    pub(crate) async fn until_asked(&self, n: usize) {
+        let mut asked = self.asked.clone();
+        tokio::time::timeout(PATIENCE, asked.wait_for(|asked| asked.len() >= n)).await.unwrap().unwrap();
+    }
+
     /// The body of the last request.
     pub(crate) fn last(&self) -> Value {
         self.asked.borrow().last().unwrap().body.clone()
@@ -194,7 +212,9 @@ async fn serve(
     };
     let Reply { status, headers, pieces, end } = reply;
     let head = format!("HTTP/1.1 {status} Said\r\nconnection: close\r\ntransfer-encoding: chunked\r\n{headers}\r\n");
-    let _ = stream.write_all(head.as_bytes()).await;
+    if status > 0 {
+        let _ = stream.write_all(head.as_bytes()).await;
+    }
     for piece in pieces {
         let _ = stream.write_all(format!("{:x}\r\n{piece}\r\n", piece.len()).as_bytes()).await;
         let _ = stream.flush().await;
