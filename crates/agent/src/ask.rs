@@ -1,7 +1,5 @@
 //! One request to a model, until its answer is over: shown as it comes, and made again while nothing was shown.
 
-use std::time::Duration;
-
 use futures::StreamExt;
 use rejoin::schema::{CompactionId, CompactionSummaryChunk, ContentBlock, SessionUpdate};
 use rejoin::{AgentError, Turn};
@@ -9,9 +7,6 @@ use serde_json::Value;
 
 use crate::models::{End, Event, ModelError, ModelInfo, Provider, Request, ToolUse, Usage, retry};
 use crate::session::OpenSession;
-
-/// A user who waits longer than this is told why.
-const QUIET: Duration = Duration::from_secs(5);
 
 /// What an answer is to the user.
 #[derive(Debug, Clone)]
@@ -31,17 +26,17 @@ pub(crate) struct Answer {
     pub(crate) calls: Vec<Wanted>,
     /// What the provider wants back.
     pub(crate) thoughts: Option<Value>,
+    pub(crate) usage: Option<Usage>,
+    pub(crate) end: Option<End>,
+    is_shown: bool,
+}
+
 impl Answer {
     /// What it cost, in US dollars: as the provider says, or by the price of `model`; nothing if neither is known.
     pub(crate) fn cost(&self, model: &ModelInfo) -> Option<f64> {
         let usage = self.usage?;
         usage.cost.or_else(|| Some(model.price?.of(&usage)))
     }
-}
-
-    pub(crate) usage: Option<Usage>,
-    pub(crate) end: Option<End>,
-    is_shown: bool,
 }
 
 /// A call that the model wants.
@@ -59,7 +54,7 @@ pub(crate) async fn ask(
     request: &Request,
     shown: &Shown,
 ) -> Result<Answer, ModelError> {
-    let (mut n_before, mut waited, mut is_told) = (0, Duration::ZERO, false);
+    let mut n_before = 0;
     loop {
         let mut answer = Answer::default();
         let error = match hear(turn, provider, request.clone(), shown, &mut answer).await {
@@ -68,12 +63,11 @@ pub(crate) async fn ask(
         };
         let Some(wait) = retry::wait(&error, n_before).filter(|_| !answer.is_shown) else { return Err(error) };
         tracing::info!(%error, ?wait, "the model is asked again");
-        if waited + wait >= QUIET && !is_told {
-            is_told = true;
+        if n_before == 0 {
             turn.remark("The model does not answer yet", format!("{error}. It is asked again.")).await?;
         }
         unless_cancelled(turn, tokio::time::sleep(wait)).await?;
-        (n_before, waited) = (n_before + 1, waited + wait);
+        n_before += 1;
     }
 }
 
