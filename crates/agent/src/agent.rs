@@ -75,12 +75,11 @@ impl Agent for BuiltInAgent {
     }
 
     async fn open(&self, context: SessionContext) -> Result<OpenSession, AgentError> {
-        let specs = mcp_servers::all(context.mcp_servers(), &self.config.mcp_servers);
-        let opening = OpenSession::open(&context, specs, self.config.mcp.clone(), Vec::new());
-        let (session, models) = tokio::join!(opening, self.providers.models());
-        let mut session = session?;
-        session.models = models;
-        Ok(session)
+        let (given, configured) = (context.mcp_servers(), &self.config.mcp_servers);
+        let connecting = session::connect(&context, mcp_servers::all(given, configured), self.config.mcp.clone());
+        let (servers, models) = tokio::join!(connecting, self.providers.models());
+        let (keys, unused) = (key_variables(&self.config.providers), mcp_servers::unused(given, configured));
+        Ok(OpenSession::new(&context, servers?, models, keys, unused))
     }
 
     fn offer(&self, session: &OpenSession, chosen: &Chosen) -> Offer {

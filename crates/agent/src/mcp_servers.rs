@@ -1,16 +1,22 @@
 //! A session's MCP servers, as the protocol names them.
 
-use std::collections::HashSet;
-
 use rejoin::schema::{EnvVariable, HttpHeader, McpServer};
 use rejoin_mcp::{ServerSpec, Transport};
 
 /// The servers that a client gave, then those of `configured` whose names are not among them.
 pub(crate) fn all(given: &[McpServer], configured: &[ServerSpec]) -> Vec<ServerSpec> {
     let mut all: Vec<ServerSpec> = given.iter().filter_map(spec).collect();
-    let names: HashSet<String> = all.iter().map(|spec| spec.name.clone()).collect();
-    all.extend(configured.iter().filter(|spec| !names.contains(&spec.name)).cloned());
+    all.extend(configured.iter().filter(|spec| !is_given(given, spec)).cloned());
     all
+}
+
+/// The names of those of `configured` that are not used, since the client gave others of that name.
+pub(crate) fn unused(given: &[McpServer], configured: &[ServerSpec]) -> Vec<String> {
+    configured.iter().filter(|spec| is_given(given, spec)).map(|spec| spec.name.clone()).collect()
+}
+
+fn is_given(given: &[McpServer], configured: &ServerSpec) -> bool {
+    given.iter().filter_map(spec).any(|given| given.name == configured.name)
 }
 
 /// `server` for the crate that connects to it; nothing for a kind that we did not say we take.

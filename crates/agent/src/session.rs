@@ -12,35 +12,49 @@ use crate::models::ModelInfo;
 /// What the agent has of a session that is open.
 pub struct OpenSession {
     pub(crate) servers: Arc<Servers>,
+    /// Servers of the configuration that it does without.
+    pub(crate) unused_servers: Vec<String>,
     /// The models that can be chosen.
     pub(crate) models: Vec<ModelInfo>,
+    /// The variables of our environment that hold keys of models.
+    pub(crate) key_variables: Vec<String>,
     /// The tools that the user always allows here.
     allowed: Mutex<HashSet<String>>,
     /// Tells when the servers offer something else.
     watcher: JoinHandle<()>,
 }
 
-impl OpenSession {
-    /// Connects the session to its servers, and says which can't be used.
-    pub(crate) async fn open(
-        context: &SessionContext,
-        specs: Vec<ServerSpec>,
-        options: Options,
-        models: Vec<ModelInfo>,
-    ) -> Result<Self, AgentError> {
-        let folders = Folders { cwd: context.cwd().to_owned(), additional: context.directories().to_vec() };
-        let servers = Arc::new(Servers::connect(specs, folders, options).await);
-        for status in servers.status() {
-            if let State::Failed { reason } | State::Reconnecting { reason } = &status.state {
-                context.remark(format!("MCP server {} is not connected", status.server), reason.to_string()).await?;
-            }
-            for left_out in &status.left_out {
-                let title = format!("{} of MCP server {} can't be used", left_out.what, status.server);
-                context.remark(title, left_out.why.clone()).await?;
-            }
+/// Connects the session of `context` to the servers of `specs`, and says which can't be used.
+pub(crate) async fn connect(
+    context: &SessionContext,
+    specs: Vec<ServerSpec>,
+    options: Options,
+) -> Result<Arc<Servers>, AgentError> {
+    let folders = Folders { cwd: context.cwd().to_owned(), additional: context.directories().to_vec() };
+    let servers = Arc::new(Servers::connect(specs, folders, options).await);
+    for status in servers.status() {
+        if let State::Failed { reason } | State::Reconnecting { reason } = &status.state {
+            context.remark(format!("MCP server {} is not connected", status.server), reason.to_string()).await?;
         }
+        for left_out in &status.left_out {
+            let title = format!("{} of MCP server {} can't be used", left_out.what, status.server);
+            context.remark(title, left_out.why.clone()).await?;
+        }
+    }
+    Ok(servers)
+}
+
+impl OpenSession {
+    /// A session with these servers and models. Our environment holds keys in `key_variables`.
+    pub(crate) fn new(
+        context: &SessionContext,
+        servers: Arc<Servers>,
+        models: Vec<ModelInfo>,
+        key_variables: Vec<String>,
+        unused_servers: Vec<String>,
+    ) -> Self {
         let watcher = tokio::spawn(refresh_on_change(context.clone(), servers.changes()));
-        Ok(Self { servers, models, allowed: Mutex::default(), watcher })
+        Self { servers, unused_servers, models, key_variables, allowed: Mutex::default(), watcher }
     }
 
     /// Whether the user always allows `tool` here.

@@ -5,7 +5,7 @@ use rejoin::{AgentError, Turn};
 use crate::session::OpenSession;
 
 pub(super) async fn run(turn: &Turn<OpenSession>, server: &str) -> Result<(), AgentError> {
-    let servers = &turn.session().servers;
+    let OpenSession { servers, unused_servers: unused, .. } = &**turn.session();
     if !server.is_empty() {
         return match servers.retry(server).await {
             Ok(status) => turn.say(format!("{status}\n")).await,
@@ -28,5 +28,8 @@ pub(super) async fn run(turn: &Turn<OpenSession>, server: &str) -> Result<(), Ag
         let tools = if names.is_empty() { String::new() } else { format!("  \n  tools: {}", names.join(", ")) };
         format!("- {status}{tools}\n")
     };
-    turn.say(all.iter().map(line).collect::<String>()).await
+    let unused = unused.iter().map(|name| {
+        format!("- {name} (of the configuration): not used, since your client gave another server of this name\n")
+    });
+    turn.say(all.iter().map(line).chain(unused).collect::<String>()).await
 }

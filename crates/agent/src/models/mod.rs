@@ -33,9 +33,10 @@ use crate::tools::ToolSpec;
 pub(crate) use choices::{TEMPERATURE, THINKING, Temperature, Thinking};
 pub use config::{ProviderConfig, ProviderKind};
 pub(crate) use error::ModelError;
+pub(crate) use keys::variables as key_variables;
 pub use keys::{KeySource, Secret};
-
 pub(crate) use price::Price;
+
 /// A model: who provides it, and its name there. Written `provider/name`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ModelId {
@@ -77,14 +78,13 @@ impl fmt::Display for ModelId {
 }
 
 /// A model that can be chosen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ModelInfo {
     pub(crate) id: ModelId,
     /// What people read.
     pub(crate) title: String,
     /// How many tokens it takes.
     pub(crate) window: u64,
-}
     pub(crate) price: Option<Price>,
 }
 
@@ -93,6 +93,7 @@ impl ModelInfo {
     pub(crate) fn of(id: ModelId) -> Self {
         Self { title: id.name.clone(), window: known::window(&id.name), price: None, id }
     }
+}
 
 /// What a model is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -186,12 +187,14 @@ pub(crate) enum Event {
 }
 
 /// How many tokens a request and its answer had.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Usage {
     pub(crate) input: u64,
-    pub(crate) output: u64,
     /// How many of these the provider remembered.
     pub(crate) cached: u64,
+    pub(crate) output: u64,
+    /// What it cost, in US dollars, where the provider says that itself.
+    pub(crate) cost: Option<f64>,
 }
 
 /// Why an answer is over.

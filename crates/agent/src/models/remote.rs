@@ -82,6 +82,31 @@ impl Remote {
         self.without_temperature.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
     }
 
+    /// Sends the request with `key`, without a temperature if the model refuses that.
+    async fn begin_with(
+        &self,
+        asked: &Request,
+        endpoint: &Endpoint,
+        key: Option<Secret>,
+    ) -> Result<(Event, Answer), ModelError> {
+        let failures = self.failures(endpoint, key);
+        match &failures.key {
+            Some(key) if !key.is_sendable() => return Err(failures.broken_key()),
+            None if self.config.base_url.is_none() => return Err(failures.no_key()),
+            Some(_) | None => {}
+        }
+        let begun = self.begin(asked, endpoint, &failures).await;
+        match &begun {
+            Err(ModelError::Failed(text))
+                if text.contains("temperature") && self.has_temperature(&asked.model.name) =>
+            {
+                self.refuses_temperature(&asked.model.name);
+                self.begin(asked, endpoint, &failures).await
+            }
+            _ => begun,
+        }
+    }
+
     /// Sends the request, and waits for the first event of its answer.
     async fn begin(
         &self,
@@ -151,21 +176,12 @@ impl Provider for Remote {
     async fn ask(&self, request: Request) -> Result<BoxStream<'static, Result<Event, ModelError>>, ModelError> {
         let endpoint = Endpoint::of(&self.config)?;
         let key = self.key.get().await?;
-        let failures = self.failures(&endpoint, key);
-        if failures.key.is_none() && self.config.base_url.is_none() {
-            return Err(failures.no_key());
-        }
-        let mut begun = self.begin(&request, &endpoint, &failures).await;
-        let name = &request.model.name;
-        if let Err(ModelError::Failed(text)) = &begun
-            && text.contains("temperature")
-            && self.has_temperature(name)
+        let mut begun = self.begin_with(&request, &endpoint, key.clone()).await;
+        let refused = key.filter(|_| matches!(begun, Err(ModelError::Auth(_))));
+        if let Some(refused) = refused
+            && let Some(newer) = self.key.newer(&refused).await?
         {
-            self.refuses_temperature(name);
-            begun = self.begin(&request, &endpoint, &failures).await;
-        }
-        if let Err(ModelError::Auth(_)) = &begun {
-            self.key.refused().await;
+            begun = self.begin_with(&request, &endpoint, Some(newer)).await;
         }
         let (first, answer) = begun?;
         Ok(answer.events(first))

@@ -16,15 +16,17 @@ use crate::tools::ToolError;
 use crate::tools::pace::Pace;
 use crate::tools::shown::fenced;
 
-/// Both outputs become one, in their order, and the keys that our own models are asked with are no business of a command.
-const SHELL: &str = r#"unset ANTHROPIC_API_KEY GEMINI_API_KEY OPENAI_API_KEY; exec /bin/sh -c "$0" 2>&1 </dev/null"#;
+/// Both outputs become one, in their order.
+const SHELL: &str = r#"exec /bin/sh -c "$0" 2>&1 </dev/null"#;
 
 /// So long what it wrote is read after its exit: what it left running may hold that open.
 const AFTER_EXIT: Duration = Duration::from_millis(200);
 
 /// Runs `job` to its end, and shows what it writes meanwhile.
 pub(super) async fn run(job: &Job, call: &Call<'_>) -> Result<Ran, ToolError> {
-    let args = ["-c", SHELL, &job.command].map(str::to_owned).to_vec();
+    // The keys that models are asked with are no business of a command.
+    let unset = call.turn.session().key_variables.join(" ");
+    let args = vec!["-c".to_owned(), format!("unset {unset}; {SHELL}"), job.command.clone()];
     let command = Command { program: "/bin/sh".to_owned(), args, env: Vec::new(), cwd: Some(job.cwd.clone()) };
     // What a command writes may be secret, and is not for our log.
     let (process, stdin, mut stdout) = Process::start_unlogged(&command).map_err(ToolError::failed)?;
