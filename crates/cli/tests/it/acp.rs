@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -20,7 +20,11 @@ pub(crate) struct Acp {
 impl Acp {
     /// Starts it with the agent that `agent` starts; with our own if it is empty.
     pub(crate) fn start(world: &World, agent: &[&str]) -> Self {
-        let mut command = world.command(&[&["acp", "--"], agent].concat());
+        Self::of(world.command(&[&["acp", "--"], agent].concat()))
+    }
+
+    /// Starts `command`, which is it.
+    pub(crate) fn of(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         Self { child, stdin, stdout }
@@ -30,6 +34,12 @@ impl Acp {
     pub(crate) fn send(&mut self, id: u64, method: &str, params: &Value) {
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         writeln!(self.stdin, "{request}").unwrap();
+    }
+
+    /// Tells it something.
+    pub(crate) fn notify(&mut self, method: &str, params: &Value) {
+        let notification = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        writeln!(self.stdin, "{notification}").unwrap();
     }
 
     /// Answers the program's own request `id`.

@@ -19,6 +19,8 @@ mod test_import;
 mod test_kill;
 mod test_list;
 #[cfg(target_os = "linux")]
+mod test_model_server;
+#[cfg(target_os = "linux")]
 mod test_peers;
 mod test_search;
 mod test_show;

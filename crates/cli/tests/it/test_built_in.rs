@@ -7,11 +7,14 @@ use serde_json::{Value, json};
 use crate::acp::Acp;
 use crate::world::World;
 
+/// The user's settings.
+const CONFIG: &str = "home/.config/rejoin/config.toml";
+
 /// A client of the built-in agent.
-struct Client {
-    acp: Acp,
+pub(crate) struct Client {
+    pub(crate) acp: Acp,
     next_id: u64,
-    updates: Vec<Value>,
+    pub(crate) updates: Vec<Value>,
     /// The option that permissions are answered with, and how many were asked for.
     answer: &'static str,
     asked: usize,
@@ -19,44 +22,74 @@ struct Client {
 
 impl Client {
     fn start(world: &World) -> Self {
-        let mut client =
-            Self { acp: Acp::start(world, &[]), next_id: 1, updates: Vec::new(), answer: "allow", asked: 0 };
+        Self::start_with(world, &[])
+    }
+
+    /// The same, with `env` set.
+    pub(crate) fn start_with(world: &World, env: &[(&str, &str)]) -> Self {
+        let mut command = world.command(&["acp"]);
+        command.envs(env.iter().copied());
+        let mut client = Self { acp: Acp::of(command), next_id: 1, updates: Vec::new(), answer: "allow", asked: 0 };
         let capabilities = json!({ "session": { "notices": {} } });
         client.call("initialize", &json!({ "protocolVersion": 1, "clientCapabilities": capabilities }));
         client
     }
 
     /// Asks, and gives the result.
-    fn call(&mut self, method: &str, params: &Value) -> Value {
-        self.next_id += 1;
-        self.acp.send(self.next_id, method, params);
+    pub(crate) fn call(&mut self, method: &str, params: &Value) -> Value {
+        self.ask(method, params).unwrap()
+    }
+
+    /// Asks, and gives the result or the error.
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
+        self.send(method, params);
         loop {
-            let mut message = self.acp.next().unwrap();
-            match message["method"].as_str() {
-                Some("session/update") => self.updates.push(message["params"]["update"].take()),
-                Some("session/request_permission") => {
-                    self.asked += 1;
-                    let outcome = json!({ "outcome": { "outcome": "selected", "optionId": self.answer } });
-                    self.acp.respond(&message["id"], &outcome);
-                }
-                method => {
-                    assert!(method.is_none() && message["error"].is_null(), "{message}");
-                    return message["result"].take();
-                }
+            if let Some(answer) = self.next() {
+                return answer;
             }
         }
     }
 
-    fn new_session(&mut self, world: &World, mcp_servers: &Value) -> String {
+    /// Asks, and does not wait.
+    pub(crate) fn send(&mut self, method: &str, params: &Value) {
+        self.next_id += 1;
+        self.acp.send(self.next_id, method, params);
+    }
+
+    /// Takes the next message, and gives it if it answers what was asked.
+    pub(crate) fn next(&mut self) -> Option<Result<Value, Value>> {
+        let mut message = self.acp.next().unwrap();
+        match message["method"].as_str() {
+            Some("session/update") => self.updates.push(message["params"]["update"].take()),
+            Some("session/request_permission") => {
+                self.asked += 1;
+                let outcome = json!({ "outcome": { "outcome": "selected", "optionId": self.answer } });
+                self.acp.respond(&message["id"], &outcome);
+            }
+            method => {
+                assert_eq!(method, None, "{message}");
+                let error = message["error"].take();
+                return Some(if error.is_null() { Ok(message["result"].take()) } else { Err(error) });
+            }
+        }
+        None
+    }
+
+    pub(crate) fn new_session(&mut self, world: &World, mcp_servers: &Value) -> String {
         let made = self.call("session/new", &json!({ "cwd": world.path("home"), "mcpServers": mcp_servers }));
         made["sessionId"].as_str().unwrap().to_owned()
     }
 
     /// What the agent says to `text`.
-    fn prompt(&mut self, session: &str, text: &str) -> String {
-        let (blocks, before) = (json!([{ "type": "text", "text": text }]), self.updates.len());
-        let answer = self.call("session/prompt", &json!({ "sessionId": session, "prompt": blocks }));
+    pub(crate) fn prompt(&mut self, session: &str, text: &str) -> String {
+        let before = self.updates.len();
+        let answer = self.call("session/prompt", &prompt(session, text));
         assert_eq!(answer["stopReason"], "end_turn");
+        self.said(before).concat()
+    }
+
+    /// What the agent said, piece by piece, in all updates but the first `before`.
+    pub(crate) fn said(&self, before: usize) -> Vec<&str> {
         let is_said = |update: &&Value| update["sessionUpdate"] == "agent_message_chunk";
         self.updates[before..].iter().filter(is_said).filter_map(|update| update["content"]["text"].as_str()).collect()
     }
@@ -69,7 +102,7 @@ impl Client {
     }
 
     /// The latest value of a tool call's member.
-    fn last_of_call(&self, member: &str) -> Option<&Value> {
+    pub(crate) fn last_of_call(&self, member: &str) -> Option<&Value> {
         self.updates.iter().rev().find_map(|update| update["toolCallId"].is_string().then(|| update.get(member))?)
     }
 
@@ -77,6 +110,11 @@ impl Client {
         let told = self.updates.iter().rev().find_map(|update| update["availableCommands"].as_array());
         told.into_iter().flatten().map(|command| command["name"].as_str().unwrap().to_owned()).collect()
     }
+}
+
+/// The parameters of a prompt.
+pub(crate) fn prompt(session: &str, text: &str) -> Value {
+    json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] })
 }
 
 /// A server that is started with `args`.
@@ -187,4 +225,111 @@ fn a_session_is_renamed_forked_and_switched_by_commands() {
     assert!(client.prompt(&session, "/mode dance").contains("There is no mode"));
     assert_eq!(client.prompt(&session, "/usr/bin is a path"), "/usr/bin is a path");
     client.acp.end();
+}
+
+#[test]
+fn commands_do_not_see_the_keys_of_models() {
+    let world = World::new();
+    world.write(CONFIG, "[providers.work]\nkind = 'anthropic'\nkey = 'env:WORK_KEY'\n");
+    let env = [("WORK_KEY", "hush-1"), ("OPENAI_API_KEY", "hush-2"), ("GEMINI_API_KEY", "hush-3"), ("COLOUR", "teal")];
+    let mut client = Client::start_with(&world, &env);
+    let session = client.new_session(&world, &json!([]));
+
+    let told = client.prompt(&session, r#"/call run_command {"command": "env"}"#);
+
+    assert!(told.contains("COLOUR=teal") && !told.contains("hush"), "{told}");
+    client.acp.end();
+}
+
+#[test]
+fn what_an_mcp_server_says_too_much_of_is_cut() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    let session = client.new_session(&world, &json!([server("box", &[])]));
+
+    let told = client.prompt(&session, "/call box.huge");
+
+    assert!(told.contains("bytes are left out") && told.len() < 200_000, "{} bytes", told.len());
+    client.acp.end();
+}
+
+#[test]
+fn progress_is_shown_and_a_flood_of_it_does_not_fill_the_record() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    let session = client.new_session(&world, &json!([server("box", &["flood"])]));
+
+    assert_eq!(client.prompt(&session, "/call box.flood"), "done");
+
+    let is_step = |update: &&Value| update["content"].to_string().contains("of 1000)");
+    let n_steps = client.updates.iter().filter(is_step).count();
+    assert!((1..40).contains(&n_steps), "{n_steps} steps were shown");
+    client.acp.end();
+}
+
+#[test]
+fn a_configured_server_gives_way_to_one_of_the_client_and_that_is_said() {
+    let world = World::new();
+    let path = server("box", &[])["command"].as_str().unwrap().to_owned();
+    world
+        .write(CONFIG, &format!("[mcp_servers.box]\ncommand = ['{path}']\n[mcp_servers.more]\ncommand = ['{path}']\n"));
+    let mut client = Client::start(&world);
+    let session = client.new_session(&world, &json!([server("box", &[])]));
+
+    let told = client.prompt(&session, "/mcp");
+
+    let starts: Vec<&str> =
+        told.lines().filter(|line| line.starts_with("- ")).map(|line| line.split(", ").next().unwrap()).collect();
+    let unused = "- box (of the configuration): not used";
+    assert_eq!(
+        starts,
+        ["- box (stdio): connected to scripted 1.0", "- more (stdio): connected to scripted 1.0", unused]
+    );
+    client.acp.end();
+}
+
+#[test]
+fn secrets_of_servers_and_providers_are_in_no_file() {
+    let world = World::new();
+    let (log, trace) = (world.path("log"), world.path("trace"));
+    let files = [
+        ("REJOIN_LOG", "trace"),
+        ("REJOIN_LOG_FILE", log.to_str().unwrap()),
+        ("REJOIN_TRACE", trace.to_str().unwrap()),
+    ];
+    let provider = [
+        ("REJOIN_MODEL", "openai/alpha"),
+        ("OPENAI_API_KEY", "sk-marble"),
+        ("OPENAI_BASE_URL", "http://me:marble@127.0.0.1:1/v1?token=marble"),
+    ];
+    let mut client = Client::start_with(&world, &[files.as_slice(), &provider].concat());
+    let remote = |kind: &str| {
+        let url = "http://me:marble@127.0.0.1:1/mcp?key=marble";
+        json!({ "type": kind, "name": kind, "url": url, "headers": [{ "name": "X-Key", "value": "marble" }] })
+    };
+    let servers = json!([server("box", &[]), server("dying", &["exit"]), remote("http"), remote("sse")]);
+    let session = client.new_session(&world, &servers);
+    client.prompt(&session, "/mcp");
+    client.prompt(&session, "/call box.refuse");
+    let error = client.ask("session/prompt", &prompt(&session, "hello")).unwrap_err();
+    client.acp.end();
+
+    assert!(error.to_string().contains("can't be reached at 127.0.0.1:1"), "{error}");
+    let mut folders = vec![world.path("")];
+    let mut n_files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            n_files += 1;
+            let bytes = std::fs::read(&path).unwrap();
+            let at = bytes.windows(6).position(|window| window == b"marble");
+            let around = at.map(|at| String::from_utf8_lossy(&bytes[at.saturating_sub(200)..at + 6]).into_owned());
+            assert_eq!(around, None, "{}", path.display());
+        }
+    }
+    assert!(n_files >= 3, "store, log and trace: {n_files}");
 }
