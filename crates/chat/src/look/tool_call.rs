@@ -11,8 +11,9 @@ use super::{Detail, Look};
 use crate::protocol::{Diff, DiffLine, Location, ToolCall, ToolContent, ToolStatus};
 use crate::text::{one_line, shown};
 
-/// How many lines of output, or of a change, are shown folded.
-const FOLDED: usize = 12;
+/// How many lines are shown folded of an output, and of a change.
+const OUTPUT: usize = 8;
+const CHANGE: usize = 20;
 
 /// How many places are named.
 const PLACES: usize = 3;
@@ -74,12 +75,12 @@ fn mark(status: Option<ToolStatus>) -> (&'static str, Style) {
 /// What is said behind the title: the kind, the places that the title does not name, how much changes.
 fn about(call: &ToolCall, title: &str, look: Look<'_>) -> String {
     let mut parts: Vec<String> = call.kind.iter().filter(|kind| *kind != "other").map(|kind| one_line(kind)).collect();
-    let places: Vec<String> = call.locations.iter().flatten().map(|location| place(location, look.cwd)).collect();
-    let unnamed: Vec<String> = places.into_iter().filter(|place| !title.contains(place.as_str())).collect();
-    if unnamed.len() > PLACES {
-        parts.push(format!("{} and {} more", unnamed[..PLACES].join(", "), unnamed.len() - PLACES));
+    let locations = call.locations.iter().flatten();
+    let places: Vec<String> = locations.filter_map(|location| place(location, title, look.cwd)).collect();
+    if places.len() > PLACES {
+        parts.push(format!("{} and {} more", places[..PLACES].join(", "), places.len() - PLACES));
     } else {
-        parts.extend(unnamed);
+        parts.extend(places);
     }
     let diffs = || {
         call.content.iter().flatten().filter_map(|content| match content {
@@ -94,11 +95,14 @@ fn about(call: &ToolCall, title: &str, look: Look<'_>) -> String {
     if parts.is_empty() { String::new() } else { format!("  {}", parts.join(" · ")) }
 }
 
-fn place(location: &Location, cwd: &str) -> String {
+/// What `title` does not say of a place.
+fn place(location: &Location, title: &str, cwd: &str) -> Option<String> {
     let path = short(&location.path, cwd);
-    match location.line {
-        Some(line) => format!("{path}:{line}"),
-        None => path,
+    match (location.line, title.contains(&path)) {
+        (Some(line), true) => Some(format!("line {line}")),
+        (None, true) => None,
+        (Some(line), false) => Some(format!("{path}:{line}")),
+        (None, false) => Some(path),
     }
 }
 
@@ -112,7 +116,7 @@ fn short(path: &str, cwd: &str) -> String {
 fn output(text: &str, look: Look<'_>) -> Vec<Line> {
     let text = shown(unfenced(text));
     let lines: Vec<Line> = text.trim_end().lines().map(|line| Line::styled(line, DIM)).collect();
-    boxed(&folded(lines, look.detail), look.width, Break::Anywhere)
+    boxed(&folded(lines, OUTPUT, look.detail), look.width, Break::Anywhere)
 }
 
 /// What agents put into a fence, so that clients show it as code, without the fence.
@@ -137,16 +141,16 @@ fn change(diff: &Diff, look: Look<'_>) -> Vec<Line> {
         Line::styled(format!("{:>digits$} ", number(line)), DIM).with(format!("{sign} {}", shown(text)), style)
     };
     let lines: Vec<Line> = diff.lines.iter().map(line).collect();
-    boxed(&folded(lines, look.detail), look.width, Break::Anywhere)
+    boxed(&folded(lines, CHANGE, look.detail), look.width, Break::Anywhere)
 }
 
-/// The beginning and the end of `lines`, if they are many and not all are wanted.
-fn folded(mut lines: Vec<Line>, detail: Detail) -> Vec<Line> {
+/// The beginning and the end of `lines`, if they are more than `limit` and not all are wanted.
+fn folded(mut lines: Vec<Line>, limit: usize, detail: Detail) -> Vec<Line> {
     let n_lines = lines.len();
-    if detail == Detail::Full || n_lines <= FOLDED {
+    if detail == Detail::Full || n_lines <= limit {
         return lines;
     }
-    let (head, tail) = (FOLDED / 2, FOLDED / 2 - 1);
+    let (head, tail) = (limit / 2, limit / 2 - 1);
     let end = lines.split_off(n_lines - tail);
     lines.truncate(head);
     lines.push(Line::styled(format!("… {} more lines · Ctrl-T shows all", n_lines - head - tail), DIM));
@@ -217,11 +221,7 @@ mod tests {
           │ line 2
           │ line 3
           │ line 4
-          │ line 5
-          │ line 6
-          │ … 9 more lines · Ctrl-T shows all
-          │ line 16
-          │ line 17
+          │ … 13 more lines · Ctrl-T shows all
           │ line 18
           │ line 19
           │ line 20
