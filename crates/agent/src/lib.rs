@@ -23,4 +23,4 @@ mod tools;
 mod turn_loop;
 
 pub use agent::{AgentConfig, BuiltInAgent};
-pub use models::{KeySource, ModelId, NotAModel, ProviderConfig, ProviderKind, Secret};
+pub use models::{KeySource, ModelId, NotAModel, ProviderConfig, ProviderKind, Secret, ask_for_models};

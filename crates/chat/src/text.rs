@@ -24,8 +24,10 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     text.chars().filter_map(show).collect()
 }
 
-/// `text` on one line.
+/// `text` on one line, without what would turn the rest of the line around.
 pub fn one_line(text: &str) -> String {
+    let turns_around = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let text = text.replace(turns_around, "");
     let words: Vec<&str> = text.split_whitespace().collect();
     printable(&words.join(" ")).into_owned()
 }

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{acp, agents, chat, check, config, export, import, list, search, show, verify};
+use crate::commands::{
+    acp, agents, archive, chat, check, completions, config, delete, doctor, export, fork, gc, import, list, man,
+    rename, search, show, stats, verify,
+};
 
 /// Sessions of ACP agents, kept and found again.
 #[derive(Debug, Parser)]
@@ -26,27 +29,28 @@ const CONFIG_HELP: &str = "Take the user's settings from this file [env: REJOIN_
                            $XDG_CONFIG_HOME/rejoin/config.toml]";
 const TRACE_HELP: &str = "Write the traffic to this file, without secrets [env: REJOIN_TRACE]";
 
-/// Options that come before the command.
+/// Options that all commands have, before their name or behind it.
 #[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
     /// Where sessions are kept.
-    #[arg(long, value_name = "PATH", help = STORE_HELP)]
+    #[arg(long, global = true, value_name = "PATH", help = STORE_HELP)]
     pub(crate) store: Option<PathBuf>,
 
     /// The user's settings.
-    #[arg(long, value_name = "FILE", help = CONFIG_HELP)]
+    #[arg(long, global = true, value_name = "FILE", help = CONFIG_HELP)]
     pub(crate) config: Option<PathBuf>,
 
     /// How much to log, to standard error or `log_file`.
-    #[arg(long, value_name = "LEVEL", help = LOG_HELP)]
+    #[arg(long, global = true, value_name = "LEVEL", help = LOG_HELP)]
     pub(crate) log: Option<LogLevel>,
 
     /// Log to this file; without `--log`, at level `info`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE")]
     pub(crate) log_file: Option<PathBuf>,
 
     /// Where the traffic is written.
-    #[arg(long, value_name = "FILE", help = TRACE_HELP)]
+    #[arg(long, global = true, value_name = "FILE", help = TRACE_HELP)]
     pub(crate) trace: Option<PathBuf>,
 }
 
@@ -69,10 +73,20 @@ pub(crate) enum Command {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Search(search::SearchArgs),
+    Fork(fork::ForkArgs),
+    Rename(rename::RenameArgs),
+    Archive(archive::ArchiveArgs),
+    Unarchive(archive::UnarchiveArgs),
+    Delete(delete::DeleteArgs),
     Export(export::ExportArgs),
     Import(import::ImportArgs),
+    Stats(stats::StatsArgs),
+    Gc(gc::GcArgs),
     Verify(verify::VerifyArgs),
     Check(check::CheckArgs),
     Agents(agents::AgentsArgs),
+    Doctor(doctor::DoctorArgs),
     Config(config::ConfigArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }

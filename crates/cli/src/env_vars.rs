@@ -21,6 +21,11 @@ pub(crate) const HOME: &str = "HOME";
 pub(crate) const PATH: &str = "PATH";
 /// The kind of the terminal.
 pub(crate) const TERM: &str = "TERM";
+/// The command with which the user's programs show long texts.
+pub(crate) const PAGER: &str = "PAGER";
+
+/// What `less` is told.
+pub(crate) const LESS: &str = "LESS";
 
 /// The variable of the setting `key`.
 pub(crate) fn of_setting(key: &str) -> String {

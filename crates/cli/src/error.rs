@@ -7,7 +7,7 @@ use rejoin_chat::{Blame, ChatError};
 use rejoin_check::CheckError;
 use rejoin_history::{HistoryError, Tool};
 use rejoin_store::StoreError;
-use rejoin_transcript::TranscriptError;
+use rejoin_transcript::{SessionId, TranscriptError};
 
 use crate::env_vars;
 use crate::settings::{PROJECT_FILE, keys};
@@ -74,6 +74,10 @@ pub(crate) enum Error {
         env_vars::HOME
     )]
     NoStateFolder,
+
+    /// Nothing says where the user's settings are.
+    #[error("there is no place for settings: neither {} nor {} is set", env_vars::XDG_CONFIG_HOME, env_vars::HOME)]
+    NoConfigFolder,
 
     /// Which files are trusted can't be remembered.
     #[error("the list of trusted files {} can't be written", path.display())]
@@ -166,6 +170,15 @@ pub(crate) enum Error {
         source: io::Error,
     },
 
+    /// A file can't be written.
+    #[error("{} can't be written", path.display())]
+    CannotWrite {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+
     /// A file to import does not hold a transcript.
     #[error("{file} is not a transcript that can be imported")]
     NotATranscript {
@@ -199,18 +212,35 @@ pub(crate) enum Error {
         source: toml::de::Error,
     },
 
-    /// A file can't be written.
-    #[error("{file} can't be written")]
-    CannotWrite {
-        /// The file, as typed.
-        file: String,
+    /// No message of a turn that has ended has this id.
+    #[error("no message of an ended turn of session `{session}` has the id `{message}`")]
+    NoSuchMessage {
+        /// The session.
+        session: SessionId,
+        /// The id.
+        message: String,
+    },
+
+    /// A title without anything to be seen in it.
+    #[error("the title is empty")]
+    EmptyTitle,
+
+    /// Something can't be undone, and nobody is there who could be asked whether it is wanted.
+    #[error("nobody is there to be asked whether this is wanted, and it can't be undone")]
+    NobodyToAsk,
+
+    /// The answer to a question can't be read.
+    #[error("the answer can't be read")]
+    NoAnswer(#[source] io::Error),
+
+    /// The pager can't be used.
+    #[error("the pager `{command}` can't be started")]
+    Pager {
+        /// Its command.
+        command: String,
         /// Why.
         source: io::Error,
     },
-
-    /// Somebody wanted the command to end before it had done what was asked.
-    #[error("interrupted")]
-    Interrupted,
 
     /// A history of another tool can't be imported.
     #[error("{file} can't be imported")]
@@ -227,6 +257,10 @@ pub(crate) enum Error {
         /// What was typed.
         text: String,
     },
+
+    /// Somebody wanted the command to end before it had done what was asked.
+    #[error("interrupted")]
+    Interrupted,
 
     /// What was asked for can't be written. The only bare [`io::Error`] there is: the others are named above.
     #[error("the output can't be written")]
@@ -255,6 +289,9 @@ impl Error {
             },
             Self::Store(StoreError::Closed) => crate::BUG,
             Self::Check(_) => crate::AGENT,
+            Self::NobodyToAsk | Self::EmptyTitle => crate::USAGE,
+            // As a shell tells it of a program that Ctrl-C has ended.
+            Self::Interrupted => 130,
             Self::Store(_)
             | Self::NoStorePath
             | Self::NoConfigFile { .. }
@@ -263,6 +300,7 @@ impl Error {
             | Self::NoProjectFile
             | Self::NoFileToTrust { .. }
             | Self::NoStateFolder
+            | Self::NoConfigFolder
             | Self::TrustRecord { .. }
             | Self::TraceFile { .. }
             | Self::LogFile { .. }
@@ -270,14 +308,16 @@ impl Error {
             | Self::UnknownAgent { .. }
             | Self::NothingToContinue { .. }
             | Self::CannotRead { .. }
+            | Self::CannotWrite { .. }
             | Self::NotATranscript { .. }
             | Self::NoAgent
             | Self::UnknownRule { .. }
             | Self::NotPrompts { .. }
-            | Self::CannotWrite { .. }
-            | Self::Interrupted
             | Self::BadHistory { .. }
             | Self::NotATime { .. }
+            | Self::NoSuchMessage { .. }
+            | Self::NoAnswer(_)
+            | Self::Pager { .. }
             | Self::Output(_)
             | Self::CannotStart(_) => 1,
         }
@@ -311,18 +351,26 @@ impl Error {
                 Some(format!("import takes what `rejoin export ID` writes, and histories of {}", names.join(", ")))
             }
             Self::NotATime { .. } => Some("write a date like 2026-05-04, or an age like \"7 days\"".to_owned()),
+            Self::NoSuchMessage { session, .. } => {
+                Some(format!("see the ids of messages with `rejoin show {session} --json`"))
+            }
+            Self::EmptyTitle => Some("write at least one character that can be seen".to_owned()),
+            Self::NobodyToAsk => Some("add `--yes`, if it is wanted".to_owned()),
+            Self::Pager { .. } => Some("name another with REJOIN_PAGER, or use none with `--no-pager`".to_owned()),
             Self::NotToml { .. }
             | Self::NoFileToTrust { .. }
             | Self::NoStateFolder
+            | Self::NoConfigFolder
             | Self::TrustRecord { .. }
             | Self::TraceFile { .. }
             | Self::LogFile { .. }
             | Self::NoCurrentFolder(_)
             | Self::CannotRead { .. }
             | Self::Check(_)
-            | Self::CannotWrite { .. }
-            | Self::Interrupted
             | Self::BadHistory { .. }
+            | Self::CannotWrite { .. }
+            | Self::NoAnswer(_)
+            | Self::Interrupted
             | Self::Output(_)
             | Self::CannotStart(_) => None,
         }

@@ -65,9 +65,7 @@ pub(crate) fn layer_of(args: AgentArgs, context: &mut Context) -> Result<Session
 
 /// The agent that was typed, or named, or is the default; else our own.
 fn agent_of(args: AgentArgs, settings: &Settings) -> Result<AgentSource, Error> {
-    let mut words = args.command.into_iter();
-    if let Some(program) = words.next() {
-        let command = Command { program, args: words.collect(), env: Vec::new(), cwd: None };
+    if let Some(command) = typed_command(args.command) {
         let sharing = known_agents::sharing_of(&command.program);
         return Ok(AgentCommand { name: None, command, sharing }.into());
     }
@@ -89,6 +87,13 @@ fn agent_of(args: AgentArgs, settings: &Settings) -> Result<AgentSource, Error> 
 
 /// The name by which our own agent can be chosen where another one is the default.
 pub(crate) const BUILT_IN: &str = "rejoin";
+
+/// How to start an agent whose command was typed, if it was.
+pub(crate) fn typed_command(words: Vec<String>) -> Option<Command> {
+    let mut words = words.into_iter();
+    let program = words.next()?;
+    Some(Command { program, args: words.collect(), env: Vec::new(), cwd: None })
+}
 
 fn built_in(settings: &Settings) -> AgentSource {
     let mcp = rejoin_mcp::Options { start_limit: settings.behaviour.mcp_start_limit, ..Default::default() };
@@ -123,7 +128,7 @@ impl Tap for TraceTap {
     }
 }
 
-/// Those who see the traffic that `trace` is to hold.
+/// Those who write the traffic to `trace`.
 pub(crate) fn taps_of(trace: Option<Trace>) -> Taps {
     let Some(trace) = trace.map(Arc::new) else { return Taps::default() };
     let tap = |between| -> Option<Arc<dyn Tap>> { Some(Arc::new(TraceTap { trace: Arc::clone(&trace), between })) };

@@ -3,18 +3,24 @@
 //! Standard output holds what was asked for and nothing else; everything said beside it goes to standard error.
 
 mod args;
+mod ask;
 mod commands;
+mod conversation;
+mod direct_agent;
 mod env_vars;
 mod error;
 mod known_agents;
 mod layer;
 mod logging;
+mod money;
 mod output;
+mod pager;
 mod progress;
 mod report;
 mod row;
 mod settings;
 mod signals;
+mod sizes;
 mod table;
 mod times;
 mod trace;
@@ -26,7 +32,7 @@ use clap::Parser;
 
 use crate::args::{Args, Command};
 use crate::commands::config::{ConfigArgs, ConfigCommand};
-use crate::commands::{Context, Outcome};
+use crate::commands::{Context, Outcome, doctor};
 use crate::error::Error;
 use crate::output::Output;
 use crate::settings::{Settings, Warning};
@@ -55,7 +61,7 @@ fn start() -> ExitCode {
     };
     match run(args) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::FoundProblems) => ExitCode::from(1),
+        Ok(Outcome::FoundProblems | Outcome::NotWanted) => ExitCode::from(1),
         Ok(Outcome::AgentFailed) => ExitCode::from(AGENT),
         Err(error) => {
             if error.exit_code() != 0 {
@@ -68,7 +74,11 @@ fn start() -> ExitCode {
 
 fn run(args: Args) -> Result<Outcome, Error> {
     let cwd = std::env::current_dir().ok();
-    let settings = Settings::resolve(args.global, |name| std::env::var_os(name), cwd.as_deref())?;
+    let settings = Settings::resolve(args.global, |name| std::env::var_os(name), cwd.as_deref());
+    let settings = match (settings, &args.command) {
+        (Err(error), Some(Command::Doctor(doctor))) => return doctor::run_without_settings(doctor, &error),
+        (settings, _) => settings?,
+    };
     let mut err = Box::new(anstream::stderr());
     write_warnings(&settings, args.command.as_ref(), &mut err);
     logging::start(&settings.log)?;
@@ -80,14 +90,19 @@ fn run(args: Args) -> Result<Outcome, Error> {
     // Somebody may still wait for input that never comes.
     runtime.shutdown_background();
     // What was written before a failure is shown too.
-    let flushed = context.out.flush();
-    let outcome = outcome?;
-    flushed?;
-    Ok(outcome)
+    match (outcome, context.out.finish()) {
+        // Who could not be shown anything has not had enough of it.
+        (_, Err(error @ Error::Pager { .. })) | (Err(error), _) | (Ok(_), Err(error)) => Err(error),
+        (Ok(outcome), Ok(())) => Ok(outcome),
+    }
 }
 
-/// Says what is wrong with the files of settings. One that is about to be trusted need not be said to be not trusted.
+/// Says what is wrong with the files of settings, unless the command does. One that is about to be trusted need not be said
+/// to be not trusted.
 fn write_warnings(settings: &Settings, command: Option<&Command>, err: &mut dyn Write) {
+    if matches!(command, Some(Command::Doctor(_))) {
+        return;
+    }
     let is_trusting = matches!(command, Some(Command::Config(ConfigArgs { command: Some(ConfigCommand::Trust(_)) })));
     for warning in &settings.warnings {
         if !(is_trusting && matches!(warning, Warning::NotTrusted { .. })) {

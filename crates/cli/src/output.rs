@@ -1,4 +1,5 @@
-//! What the program writes to standard output: colours only where they are wanted, text that can't do harm.
+//! What the program writes to standard output, or to a pager in front of it: colours only where they are wanted, text that
+//! can't do harm.
 //!
 //! Colours are written only to a terminal, and only if the environment does not forbid them. All else goes out byte
 //! for byte, so that an export is exactly what is stored.
@@ -11,6 +12,9 @@ use anstyle::{AnsiColor, Style};
 pub(crate) use rejoin_chat::text::{columns, cut_end, cut_start, one_line, printable};
 use serde::Serialize;
 
+use crate::error::Error;
+use crate::pager::Pager;
+
 /// For what names or explains other things.
 pub(crate) const DIM: Style = Style::new().dimmed();
 /// For headings.
@@ -19,24 +23,65 @@ pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const MATCH: Style = AnsiColor::Yellow.on_default().bold();
 /// For what went well.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// For what is worth a look.
+pub(crate) const NOTE: Style = AnsiColor::Yellow.on_default();
 /// For what went wrong.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default();
 
+/// How many bytes are written at once.
+const ROOM: usize = 64 * 1024;
+
 /// Standard output.
 pub(crate) struct Output {
-    writer: BufWriter<Stdout>,
-    is_coloured: bool,
+    writer: BufWriter<Target>,
+    is_terminal: bool,
+    painter: Painter,
     width: Option<usize>,
+}
+
+enum Target {
+    Stdout(Stdout),
+    Pager(Pager),
 }
 
 impl Output {
     /// Standard output, with what can be found out about it.
     pub(crate) fn stdout() -> Self {
         let stdout = io::stdout();
-        let is_coloured = AutoStream::choice(&stdout) != ColorChoice::Never;
-        let size = if stdout.is_terminal() { terminal_size::terminal_size_of(&stdout) } else { None };
+        let painter = Painter { is_coloured: AutoStream::choice(&stdout) != ColorChoice::Never };
+        let is_terminal = stdout.is_terminal();
+        let size = if is_terminal { terminal_size::terminal_size_of(&stdout) } else { None };
         let width = size.map(|(terminal_size::Width(width), _)| usize::from(width));
-        Self { writer: BufWriter::with_capacity(64 * 1024, stdout), is_coloured, width }
+        let writer = BufWriter::with_capacity(ROOM, Target::Stdout(stdout));
+        Self { writer, is_terminal, painter, width }
+    }
+
+    /// Whether a person looks at it.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// Gives everything that is written from now on to `pager`, which shows it.
+    pub(crate) fn page_through(&mut self, pager: Pager) -> io::Result<()> {
+        self.flush()?;
+        self.writer = BufWriter::with_capacity(ROOM, Target::Pager(pager));
+        Ok(())
+    }
+
+    /// Sees to it that everything is written, and shown by the pager until the person has had enough.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        let (target, flushed) = match self.writer.into_inner() {
+            Ok(target) => (target, Ok(())),
+            Err(failed) => {
+                let (error, writer) = failed.into_parts();
+                // What could not be written can't be written by trying again.
+                (writer.into_parts().0, Err(error))
+            }
+        };
+        if let Target::Pager(pager) = target {
+            pager.wait()?;
+        }
+        Ok(flushed?)
     }
 
     /// The terminal's width; `None` where it is no terminal, and lines may be as long as they are.
@@ -44,20 +89,41 @@ impl Output {
         self.width
     }
 
-    /// Whether there are colours here.
-    pub(crate) fn is_coloured(&self) -> bool {
-        self.is_coloured
+    /// What gives texts their styles here.
+    pub(crate) fn painter(&self) -> Painter {
+        self.painter
     }
 
     /// `text` in `style`, if there are styles here.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
-        if self.is_coloured { format!("{style}{text}{style:#}") } else { text.to_owned() }
+        self.painter.paint(style, text)
     }
 
     /// Writes `value` as JSON for a program, laid out so that people can read it too.
     pub(crate) fn write_json(&mut self, value: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut self.writer, value)?;
         self.writer.write_all(b"\n")
+    }
+}
+
+/// Gives texts their styles, where there are any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Painter {
+    is_coloured: bool,
+}
+
+impl Painter {
+    /// Whether there are colours.
+    pub(crate) fn is_coloured(self) -> bool {
+        self.is_coloured
+    }
+
+    /// The one for files, where there are no styles.
+    pub(crate) const PLAIN: Self = Self { is_coloured: false };
+
+    /// `text` in `style`, if there are styles.
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
+        if self.is_coloured { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 }
 
@@ -68,6 +134,22 @@ impl Write for Output {
 
     fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(stdout) => stdout.write(bytes),
+            Self::Pager(pager) => pager.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(stdout) => stdout.flush(),
+            Self::Pager(pager) => pager.flush(),
+        }
     }
 }
 

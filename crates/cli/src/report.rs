@@ -12,6 +12,7 @@ use crate::settings::Warning;
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const CAUSE: Style = AnsiColor::Red.on_default();
+const NOTE: Style = AnsiColor::Blue.on_default();
 const HINT: Style = AnsiColor::Cyan.on_default();
 
 /// Writes `error`, each of its causes, and what to do about it.
@@ -38,8 +39,13 @@ pub(crate) fn write_remark(err: &mut dyn Write, remark: &str, hint: &str) -> io:
 }
 
 /// Writes something that went wrong and did no harm to the rest.
+pub(crate) fn write_mishap(err: &mut dyn Write, mishap: &str) -> io::Result<()> {
+    write_line(err, WARNING, "warning", mishap)
+}
+
+/// Writes something worth knowing about which nothing needs to be done.
 pub(crate) fn write_note(err: &mut dyn Write, note: &str) -> io::Result<()> {
-    write_line(err, WARNING, "warning", note)
+    write_line(err, NOTE, "note", note)
 }
 
 /// Writes `warning`, and what to do about it.

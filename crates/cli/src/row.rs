@@ -14,10 +14,15 @@ pub(crate) struct Row<'a> {
     created_at: Timestamp,
     agent: &'a str,
     messages: u32,
+    turns: u32,
     has_errors: bool,
     archived: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<&'a Cost>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fork_of: Option<&'a SessionId>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    additional_directories: &'a [String],
 }
 
 impl<'a> From<&'a SessionFacts> for Row<'a> {
@@ -30,9 +35,12 @@ impl<'a> From<&'a SessionFacts> for Row<'a> {
             created_at: facts.created_at,
             agent: &facts.agent.name,
             messages: facts.messages,
+            turns: facts.turns,
             has_errors: facts.has_errors,
             archived: facts.archived,
             cost: facts.cost.as_ref(),
+            fork_of: facts.parent.as_ref().map(|parent| &parent.session_id),
+            additional_directories: &facts.additional_directories,
         }
     }
 }

@@ -1,12 +1,14 @@
-//! Signals that end the program.
+//! Whatever says that the program should end.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Whatever says that the program should end.
+/// Whatever says that the program should end. From the moment it is made, none of it ends the program by itself.
 pub(crate) struct Signals([Signal; 3]);
 
 impl Signals {
-    /// Listens from now on.
+    /// Begins to listen.
+    ///
+    /// Must be called inside a Tokio runtime.
     pub(crate) fn new() -> std::io::Result<Self> {
         let [interrupt, terminate, hangup] = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
         Ok(Self([signal(interrupt)?, signal(terminate)?, signal(hangup)?]))

@@ -35,12 +35,19 @@ pub(crate) enum Side {
     Right,
 }
 
-/// A column.
+/// A column. One that is empty in all rows is left out.
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) name: &'static str,
     pub(crate) fit: Fit,
     pub(crate) side: Side,
+}
+
+/// A column that has something in it, as wide as it will be.
+struct Shown<'a> {
+    index: usize,
+    column: &'a Column,
+    width: usize,
 }
 
 /// Writes `rows` under the names of their columns.
@@ -49,48 +56,48 @@ pub(crate) fn write_table<const N: usize>(
     table: &[Column; N],
     rows: &[[String; N]],
 ) -> io::Result<()> {
-    let natural = std::array::from_fn(|index| {
-        let cells = rows.iter().map(|row| columns(&row[index]));
-        cells.chain([columns(table[index].name)]).max().unwrap_or(0)
+    let shown = table.iter().enumerate().filter_map(|(index, column)| {
+        let widest = rows.iter().map(|row| columns(&row[index])).max().unwrap_or(0);
+        (widest > 0).then(|| Shown { index, column, width: widest.max(columns(column.name)) })
     });
-    let widths = match out.width() {
-        Some(width) => shrink(natural, &std::array::from_fn(|index| table[index].fit.least(natural[index])), width),
-        None => natural,
-    };
-    let names = line(table, &std::array::from_fn(|index| table[index].name.to_owned()), &widths);
-    let names = out.paint(DIM, &names);
+    let mut shown: Vec<Shown<'_>> = shown.collect();
+    if let Some(width) = out.width() {
+        let least: Vec<usize> = shown.iter().map(|it| it.column.fit.least(it.width)).collect();
+        let widths = shrink(shown.iter().map(|it| it.width).collect(), &least, width);
+        shown.iter_mut().zip(widths).for_each(|(it, width)| it.width = width);
+    }
+    let names = out.paint(DIM, &line(&shown, |it| it.column.name));
     writeln!(out, "{names}")?;
     for row in rows {
-        writeln!(out, "{}", line(table, row, &widths))?;
+        writeln!(out, "{}", line(&shown, |it| &row[it.index]))?;
     }
     Ok(())
 }
 
 /// Makes those columns narrower that have the most to give, down to `least`, until all fit in `width`.
-fn shrink<const N: usize>(mut widths: [usize; N], least: &[usize; N], width: usize) -> [usize; N] {
-    let gaps = GAP.len() * N.saturating_sub(1);
+fn shrink(mut widths: Vec<usize>, least: &[usize], width: usize) -> Vec<usize> {
+    let gaps = GAP.len() * widths.len().saturating_sub(1);
     while widths.iter().sum::<usize>() + gaps > width {
         let to_give = |index: &usize| widths[*index].saturating_sub(least[*index]);
-        let Some(giver) = (0..N).filter(|index| to_give(index) > 0).max_by_key(to_give) else { break };
+        let Some(giver) = (0..widths.len()).filter(|index| to_give(index) > 0).max_by_key(to_give) else { break };
         widths[giver] -= 1;
     }
     widths
 }
 
-fn line<const N: usize>(table: &[Column; N], row: &[String; N], widths: &[usize; N]) -> String {
-    let cells: [String; N] = std::array::from_fn(|index| {
-        let (column, width) = (&table[index], widths[index]);
-        let text = match column.fit {
-            Fit::CutStart(_) => cut_start(&row[index], width),
-            Fit::Whole | Fit::CutEnd(_) => cut_end(&row[index], width),
+fn line<'a>(shown: &[Shown<'_>], cell: impl Fn(&Shown<'_>) -> &'a str) -> String {
+    let cells = shown.iter().map(|it| {
+        let text = match it.column.fit {
+            Fit::CutStart(_) => cut_start(cell(it), it.width),
+            Fit::Whole | Fit::CutEnd(_) => cut_end(cell(it), it.width),
         };
-        let blanks = " ".repeat(width.saturating_sub(columns(&text)));
-        match column.side {
+        let blanks = " ".repeat(it.width.saturating_sub(columns(&text)));
+        match it.column.side {
             Side::Left => format!("{text}{blanks}"),
             Side::Right => format!("{blanks}{text}"),
         }
     });
-    cells.join(GAP).trim_end().to_owned()
+    cells.collect::<Vec<_>>().join(GAP).trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -99,9 +106,9 @@ mod tests {
 
     #[test]
     fn columns_with_the_most_to_give_give_way_and_never_below_their_least() {
-        assert_eq!(shrink([8, 40, 10], &[8, 10, 4], 80), [8, 40, 10]);
-        assert_eq!(shrink([8, 40, 10], &[8, 10, 4], 50), [8, 28, 10]);
-        assert_eq!(shrink([8, 40, 30], &[8, 24, 12], 52), [8, 26, 14]);
-        assert_eq!(shrink([8, 40, 10], &[8, 10, 4], 20), [8, 10, 4]);
+        assert_eq!(shrink(vec![8, 40, 10], &[8, 10, 4], 80), [8, 40, 10]);
+        assert_eq!(shrink(vec![8, 40, 10], &[8, 10, 4], 50), [8, 28, 10]);
+        assert_eq!(shrink(vec![8, 40, 30], &[8, 24, 12], 52), [8, 26, 14]);
+        assert_eq!(shrink(vec![8, 40, 10], &[8, 10, 4], 20), [8, 10, 4]);
     }
 }

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use rejoin_transcript::Json;
 use rejoin_wire::Direction;
 
-pub(crate) use self::redact::redact;
+pub(crate) use self::redact::{redact, url};
 use crate::error::Error;
 
 /// The file to which the traffic is written.

@@ -3,6 +3,8 @@
 //! Parsing into a tree and writing it again loses things (key order, numbers beyond 2^53, `null` versus absent,
 //! lone surrogates). So a [`Json`] keeps the text, and everything here reads or splices that text.
 
+mod strings;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -12,6 +14,7 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+pub use self::strings::{map_strings, string_end};
 use crate::TranscriptError;
 use crate::text::Text;
 

@@ -274,6 +274,13 @@ impl Providers {
     }
 }
 
+/// Asks a provider which models it has, for a person who wants to know whether it can be used. The error says why not, and
+/// holds no key.
+pub async fn ask_for_models(config: ProviderConfig) -> Result<Vec<ModelId>, String> {
+    let provider = remote::Remote::new(config, remote::Http::new()?);
+    Ok(provider.list().await?.into_iter().map(|model| model.id).collect())
+}
+
 /// What is known of `model`, given those that are `listed`.
 pub(crate) fn info_of(model: &ModelId, listed: &[ModelInfo]) -> ModelInfo {
     let found = listed.iter().find(|listed| listed.id == *model);

@@ -72,6 +72,22 @@ impl Remote {
         Failures { provider, host: endpoint.host(), key_name, key }
     }
 
+    /// The models that it lists now. The error says why it does not.
+    pub(super) async fn list(&self) -> Result<Vec<ModelInfo>, String> {
+        let endpoint = Endpoint::of(&self.config).map_err(|error| error.to_string())?;
+        self.fetch(&endpoint).await.map_err(|problem| format!("{}: {problem}", endpoint.host()))
+    }
+
+    /// Asks it for its models.
+    fn fetch(&self, endpoint: &Endpoint) -> impl Future<Output = Result<Vec<ModelInfo>, String>> + Send + use<> {
+        let (key, web, endpoint) = (Arc::clone(&self.key), self.http.web.clone(), endpoint.clone());
+        let (kind, provider) = (self.config.kind, self.config.name.clone());
+        async move {
+            let key = key.get().await.map_err(|error| error.to_string())?;
+            listing::fetch(web, endpoint.models(), endpoint.headers(key.as_ref()), kind, &provider).await
+        }
+    }
+
     /// Whether the model `name` is told a temperature.
     fn has_temperature(&self, name: &str) -> bool {
         let refused = self.without_temperature.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,13 +168,7 @@ impl Provider for Remote {
         let mut models: Vec<ModelInfo> = self.config.models.iter().map(own).collect();
         let listed = async {
             let endpoint = Endpoint::of(&self.config)?;
-            let (key, web, whose) = (Arc::clone(&self.key), self.http.web.clone(), endpoint.clone());
-            let (kind, provider) = (self.config.kind, self.config.name.clone());
-            let fetch = async move {
-                let key = key.get().await.map_err(|error| error.to_string())?;
-                listing::fetch(web, whose.models(), whose.headers(key.as_ref()), kind, &provider).await
-            };
-            let listed = self.listing.get(|| fetch).await;
+            let listed = self.listing.get(|| self.fetch(&endpoint)).await;
             let is_wanted = |model: &&ModelInfo| !endpoint.is_vendors || known::is_for_talk(&model.id.name);
             let listed = listed.map_err(|problem| ModelError::Failed(format!("{}: {problem}", endpoint.host())))?;
             Ok::<Vec<ModelInfo>, ModelError>(listed.iter().filter(is_wanted).cloned().collect())

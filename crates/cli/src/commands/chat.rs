@@ -196,7 +196,7 @@ fn talk_options(start: Start, cwd: String, context: &Context) -> TalkOptions {
     TalkOptions {
         start,
         cwd,
-        colours: if context.out.is_coloured() { Colours::Shown } else { Colours::Hidden },
+        colours: if context.out.painter().is_coloured() { Colours::Shown } else { Colours::Hidden },
         version: env!("CARGO_PKG_VERSION"),
         age: Box::new(age),
         path: Box::new(move |path| short_path(path, home.as_deref())),

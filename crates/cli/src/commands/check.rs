@@ -95,7 +95,7 @@ pub(super) async fn run(args: CheckArgs, context: &mut Context) -> Result<Outcom
     };
     drop(progress);
     if let Some(file) = args.junit {
-        let failed = |source| Error::CannotWrite { file: file.display().to_string(), source };
+        let failed = |source| Error::CannotWrite { path: file.clone(), source };
         std::fs::write(&file, junit(&report)).map_err(failed)?;
     }
     if args.json {

@@ -16,7 +16,7 @@ A setting is what was typed, else what the environment says, else the project's 
 
 Examples:
   rejoin config                       every setting, and where it comes from
-  rejoin config path                  the files that are looked into
+  rejoin config path                  your file
   rejoin config trust                 let the project's file name programs and places")]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]

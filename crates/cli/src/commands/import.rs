@@ -160,7 +160,7 @@ impl<'a> Run<'a> {
         if imported.left_out > 0 {
             let lines = count(imported.left_out, "line", "lines");
             let note = format!("{lines} of {} could not be read, and left out", candidate.name());
-            self.progress.above(|| report::write_note(&mut self.context.err, &note))?;
+            self.progress.above(|| report::write_mishap(&mut self.context.err, &note))?;
             self.all.left_out.push(LeftOut { file: candidate.name(), lines: imported.left_out });
         }
         if self.is_json && self.is_one {
@@ -183,7 +183,7 @@ impl<'a> Run<'a> {
                 self.outcome = Outcome::FoundProblems;
                 self.progress.above(|| report::write_error(err, error))?;
             }
-            Origin::Found => self.progress.above(|| report::write_note(err, &report::one_line(error)))?,
+            Origin::Found => self.progress.above(|| report::write_mishap(err, &report::one_line(error)))?,
         }
         self.all.failed.push(FailedFile { file: candidate.name(), error: report::one_line(error) });
         Ok(())

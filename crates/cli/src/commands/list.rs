@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use rejoin_store::{ArchivedFilter, ListFilter, SessionStore, resolve_cwd};
 use rejoin_transcript::SessionFacts;
 
-use super::{Context, OWNER, Outcome, count, short_ids};
+use super::{Context, OWNER, Outcome, count, short_ids, title_of};
 use crate::error::Error;
+use crate::money;
 use crate::output::{one_line, short_path};
 use crate::report;
 use crate::row::Row;
@@ -16,13 +17,18 @@ use crate::times;
 /// How many sessions are asked for at once.
 const PAGE: u32 = 500;
 
-const TABLE: [Column; 6] = [
+/// What to do where there is no session yet.
+pub(super) const FIRST_SESSION: &str =
+    "begin one in your editor with `rejoin acp -- COMMAND`, or take one in with `rejoin import FILE`";
+
+const TABLE: [Column; 7] = [
     Column { name: "ID", fit: Fit::Whole, side: Side::Left },
-    Column { name: "TITLE", fit: Fit::CutEnd(24), side: Side::Left },
-    Column { name: "AGENT", fit: Fit::CutEnd(11), side: Side::Left },
-    Column { name: "FOLDER", fit: Fit::CutStart(12), side: Side::Left },
+    Column { name: "TITLE", fit: Fit::CutEnd(20), side: Side::Left },
+    Column { name: "AGENT", fit: Fit::CutEnd(8), side: Side::Left },
+    Column { name: "FOLDER", fit: Fit::CutStart(10), side: Side::Left },
     Column { name: "UPDATED", fit: Fit::Whole, side: Side::Left },
     Column { name: "MSGS", fit: Fit::Whole, side: Side::Right },
+    Column { name: "COST", fit: Fit::Whole, side: Side::Right },
 ];
 
 /// List sessions, the most recently used first
@@ -109,7 +115,7 @@ fn write_none(context: &mut Context, filter: &ListFilter) -> Result<(), Error> {
     let (remark, hint) = if is_filtered {
         ("no session fits", "see all with `rejoin list`")
     } else {
-        ("no sessions yet", "take in an exported one with `rejoin import FILE`")
+        ("no sessions yet", FIRST_SESSION)
     };
     Ok(report::write_remark(&mut context.err, remark, hint)?)
 }
@@ -121,13 +127,14 @@ fn write_sessions(context: &mut Context, sessions: &[SessionFacts]) -> Result<()
     let row = |(facts, id): (&SessionFacts, &str)| {
         [
             id.to_owned(),
-            one_line(facts.title().unwrap_or("(no title)")),
+            title_of(facts),
             one_line(&facts.agent.name),
             short_path(&facts.cwd.raw, home),
             times::ago(facts.updated_at, now).unwrap_or_else(|| times::day(facts.updated_at)),
             facts.messages.to_string(),
+            facts.cost.as_ref().map(money::show).unwrap_or_default(),
         ]
     };
-    let rows: Vec<[String; 6]> = sessions.iter().zip(short_ids(&ids)).map(row).collect();
+    let rows: Vec<[String; 7]> = sessions.iter().zip(short_ids(&ids)).map(row).collect();
     Ok(write_table(&mut context.out, &TABLE, &rows)?)
 }

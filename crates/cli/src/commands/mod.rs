@@ -2,21 +2,34 @@
 
 pub(crate) mod acp;
 pub(crate) mod agents;
+pub(crate) mod archive;
 pub(crate) mod chat;
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod delete;
+pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod fork;
+pub(crate) mod gc;
 pub(crate) mod import;
 pub(crate) mod list;
+pub(crate) mod man;
+pub(crate) mod rename;
 pub(crate) mod search;
 pub(crate) mod show;
+pub(crate) mod stats;
 pub(crate) mod verify;
 
-use std::io::Write;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use rejoin_store::SessionStore;
+use rejoin_transcript::SessionFacts;
 
 use crate::args::Command;
 use crate::error::Error;
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::settings::Settings;
 use crate::trace::Trace;
 
@@ -47,6 +60,8 @@ pub(crate) enum Outcome {
     FoundProblems,
     /// It found, and told, something that the agent does wrong.
     AgentFailed,
+    /// It asked, and the person did not want it.
+    NotWanted,
 }
 
 /// Runs `command`, or what there is without one.
@@ -58,13 +73,45 @@ pub(crate) async fn run(command: Option<Command>, context: &mut Context) -> Resu
         Command::List(args) => list::run(args, context).await,
         Command::Show(args) => show::run(args, context).await,
         Command::Search(args) => search::run(args, context).await,
+        Command::Fork(args) => fork::run(args, context).await,
+        Command::Rename(args) => rename::run(args, context).await,
+        Command::Archive(args) => archive::archive(args, context).await,
+        Command::Unarchive(args) => archive::unarchive(args, context).await,
+        Command::Delete(args) => delete::run(args, context).await,
         Command::Export(args) => export::run(args, context).await,
         Command::Import(args) => import::run(args, context).await,
+        Command::Stats(args) => stats::run(args, context).await,
+        Command::Gc(args) => gc::run(args, context).await,
         Command::Verify(args) => verify::run(args, context).await,
         Command::Check(args) => check::run(args, context).await,
         Command::Agents(args) => agents::run(&args, context),
+        Command::Doctor(args) => doctor::run(args, context).await,
         Command::Config(args) => config::run(&args, context),
+        Command::Completions(args) => completions::run(&args, context),
+        Command::Man(args) => man::run(&args, context),
     }
+}
+
+/// What is known of each of the sessions that `ids` mean, each once; fails, before anything was done, if one means none.
+async fn find_all(store: &dyn SessionStore, ids: &[String]) -> Result<Vec<SessionFacts>, Error> {
+    let (mut sessions, mut found) = (Vec::new(), BTreeSet::new());
+    for id in ids {
+        let id = store.resolve(OWNER, id).await?;
+        if found.insert(id.clone()) {
+            sessions.push(store.session(&id).await?.facts);
+        }
+    }
+    Ok(sessions)
+}
+
+/// Tells that something was `done` with a session.
+fn write_done(out: &mut Output, done: &str, facts: &SessionFacts) -> io::Result<()> {
+    writeln!(out, "{done} {}  {}", facts.session_id, title_of(facts))
+}
+
+/// The title of a session, on one line.
+fn title_of(facts: &SessionFacts) -> String {
+    one_line(facts.title().unwrap_or("(no title)"))
 }
 
 /// Each of `ids`, shortened as far as they can still be told apart.
@@ -79,7 +126,7 @@ fn short_ids<'a>(ids: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// `count` things, in words.
-fn count(count: u64, one: &str, many: &str) -> String {
+pub(crate) fn count(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 

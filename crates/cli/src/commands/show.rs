@@ -2,29 +2,30 @@
 //!
 //! Whatever the form, it is written while it is read: a long session takes no more memory than one turn of it.
 
-mod turns;
-
 use std::io::Write;
 
 use futures::TryStreamExt;
-use rejoin_store::{ReplayPlace, SessionStore, entries, replay_pages};
+use rejoin_store::{ReplayPlace, SessionStore, StoreError, entries, replay_pages};
 use rejoin_transcript::json::Members;
-use rejoin_transcript::{Entry, EntryNumber, SessionFacts, SessionId, Turn, export};
+use rejoin_transcript::{EntryNumber, SessionFacts, SessionId, export};
 
-use super::{Context, OWNER, Outcome, count};
+use super::{Context, OWNER, Outcome};
+use crate::conversation::{Conversation, Detail, Markdown};
 use crate::error::Error;
-use crate::output::{BOLD, DIM, one_line, short_path};
+use crate::pager::Pager;
 use crate::row::Row;
-use crate::times;
-use turns::Transcript;
+
+/// How wide a line may be that is shortened to be one, where there is no terminal to say so.
+const LINE: usize = 100;
 
 /// Show a conversation
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+At a terminal it is shown by the pager: that of REJOIN_PAGER, else of PAGER, else `less`.
+
 Examples:
   rejoin show 0c5f2a91                a session, by the beginning of its id
   rejoin show 0c5f2a91 --tail 1       its last turn
-  rejoin show 0c5f2a91 | less         page by page
   rejoin show 0c5f2a91 --json         what a client gets when it loads the session")]
 pub(crate) struct ShowArgs {
     /// The session's id, or a beginning of it that no other id has
@@ -42,24 +43,55 @@ pub(crate) struct ShowArgs {
     /// Write the stored entries, as `export` does
     #[arg(long)]
     pub(crate) raw: bool,
+
+    /// Do not use a pager
+    #[arg(long)]
+    pub(crate) no_pager: bool,
 }
 
 pub(super) async fn run(args: ShowArgs, context: &mut Context) -> Result<Outcome, Error> {
     let store = context.settings.open_store_to_read()?;
     let id = store.resolve(OWNER, &args.id).await?;
     let facts = store.session(&id).await?.facts;
+    if context.out.is_terminal() && !args.no_pager {
+        let settings = &context.settings;
+        if let Some(pager) = Pager::start(settings.pager_command(), settings.less.as_deref())? {
+            context.out.page_through(pager)?;
+        }
+    }
     if args.json {
         write_json(context, store.as_ref(), &facts).await?;
         return Ok(Outcome::Done);
     }
-    let first_turn = args.tail.map_or(0, |tail| facts.turns.saturating_sub(tail).saturating_add(1));
+    let after = match args.tail {
+        Some(tail) => before_turn(store.as_ref(), &id, facts.turns.saturating_sub(tail).saturating_add(1)).await?,
+        None => EntryNumber::START,
+    };
     if args.raw {
-        write_raw(context, store.as_ref(), &id, first_turn).await?;
+        write_raw(context, store.as_ref(), &id, after).await?;
     } else {
-        write_header(context, &facts)?;
-        write_turns(context, store.as_ref(), &facts, first_turn).await?;
+        write_conversation(context, store.as_ref(), &facts, after).await?;
     }
     Ok(Outcome::Done)
+}
+
+/// The last entry before the turn `turn`. Takes a few pages of the session, however long it is.
+async fn before_turn(store: &dyn SessionStore, id: &SessionId, turn: u32) -> Result<EntryNumber, StoreError> {
+    // The turn begins behind `after`, and not behind `upto`.
+    let (mut after, mut upto) = (EntryNumber::START, store.head(id).await?);
+    loop {
+        let middle = EntryNumber::new(after.get().midpoint(upto.get()));
+        let page = store.read(id, middle).await?;
+        match page.iter().position(|entry| entry.step.turn.number() >= turn) {
+            // The first of the page may have others of the turn before it.
+            Some(0) if middle > after => upto = middle,
+            Some(index) => return Ok(EntryNumber::new(page[index].number.get() - 1)),
+            None => match page.last() {
+                Some(last) if last.number < upto => after = last.number,
+                Some(_) | None => return Ok(upto),
+            },
+        }
+    }
 }
 
 /// Writes the session's row with what a load replays.
@@ -85,71 +117,63 @@ async fn write_raw(
     context: &mut Context,
     store: &dyn SessionStore,
     id: &SessionId,
-    first_turn: u32,
+    after: EntryNumber,
 ) -> Result<(), Error> {
-    let entries = entries(store, id, EntryNumber::START);
+    let entries = entries(store, id, after);
     futures::pin_mut!(entries);
     while let Some(entry) = entries.try_next().await? {
-        if turn_number(&entry) >= first_turn {
-            export::write_entry(&mut context.out, &entry)?;
-        }
+        export::write_entry(&mut context.out, &entry)?;
     }
     Ok(())
 }
 
-fn write_header(context: &mut Context, facts: &SessionFacts) -> Result<(), Error> {
-    let now = rejoin_store::now();
-    let time = |at| match times::ago(at, now) {
-        Some(ago) => format!("{} ({ago})", times::minute(at)),
-        None => times::minute(at),
-    };
-    let agent = match &facts.agent.version {
-        Some(version) => format!("{} {version}", facts.agent.name),
-        None => facts.agent.name.clone(),
-    };
-    let messages = format!("{} in {}", facts.messages, count(facts.turns.into(), "turn", "turns"));
-    let mut lines = vec![
-        ("session", facts.session_id.to_string()),
-        ("agent", one_line(&agent)),
-        ("folder", short_path(&facts.cwd.raw, context.settings.home.as_deref())),
-        ("created", time(facts.created_at)),
-        ("updated", time(facts.updated_at)),
-        ("messages", messages),
-    ];
-    lines.extend(facts.cost.as_ref().map(|cost| ("cost", format!("{:.2} {}", cost.amount, one_line(&cost.currency)))));
-    lines.extend(facts.parent.as_ref().map(|parent| ("fork of", parent.session_id.to_string())));
-    lines.extend(facts.archived.then(|| ("archived", "yes".to_owned())));
-
-    let out = &mut context.out;
-    let title = out.paint(BOLD, &format!("# {}", one_line(facts.title().unwrap_or("(no title)"))));
-    writeln!(out, "{title}\n")?;
-    for (name, value) in lines {
-        let name = out.paint(DIM, &format!("{name:<8}"));
-        writeln!(out, "{name}  {value}")?;
-    }
-    Ok(())
-}
-
-async fn write_turns(
+async fn write_conversation(
     context: &mut Context,
     store: &dyn SessionStore,
     facts: &SessionFacts,
-    first_turn: u32,
+    after: EntryNumber,
 ) -> Result<(), Error> {
-    let mut transcript = Transcript::new(facts);
-    let entries = entries(store, &facts.session_id, EntryNumber::START);
+    let out = &mut context.out;
+    let detail = Detail::Short(out.width().unwrap_or(LINE));
+    let form = Markdown::new(detail, out.painter(), context.settings.home.as_deref());
+    let mut conversation = Conversation::begin(form, out, facts)?;
+    let entries = entries(store, &facts.session_id, after);
     futures::pin_mut!(entries);
     while let Some(entry) = entries.try_next().await? {
-        if turn_number(&entry) >= first_turn {
-            transcript.push(&mut context.out, &entry)?;
-        }
+        conversation.push(out, &entry)?;
     }
-    Ok(transcript.finish(&mut context.out)?)
+    Ok(conversation.end(out)?)
 }
 
-/// The turn that an entry belongs to, or comes after.
-fn turn_number(entry: &Entry) -> u32 {
-    match entry.step.turn {
-        Turn::In(number) | Turn::After(number) => number,
+#[cfg(test)]
+mod tests {
+    use rejoin_store::{MemoryStore, Owner};
+    use rejoin_transcript::{AgentInfo, Cwd, Json, LayerKind, Session, Step, Timestamp, Turn};
+
+    use super::*;
+
+    /// Where turns begin in a session of turns of these lengths, the entries before the first included.
+    async fn check(lengths: &[usize]) {
+        let (store, at) = (MemoryStore::default(), Timestamp::from_millis(0));
+        let cwd = Cwd { raw: "/".to_owned(), canonical: "/".to_owned() };
+        let id = SessionId::parse("s").unwrap();
+        store.create(Session::new(id.clone(), cwd, AgentInfo::default(), at)).await.unwrap();
+        let lease = store.acquire(&id, &Owner::this_process()).await.unwrap();
+        let step = |turn| Step::of_layer(at, Turn::After(turn), LayerKind::StateSet, Json::parse("{}").unwrap());
+        let steps = (0..).zip(lengths).flat_map(|(turn, length)| vec![step(turn); *length]).collect();
+        store.append(&lease, EntryNumber::START, steps, Vec::new()).await.unwrap();
+
+        for turn in 0..=lengths.len() {
+            let before = before_turn(&store, &id, u32::try_from(turn).unwrap()).await.unwrap();
+            let expected: usize = lengths[..turn].iter().sum();
+            assert_eq!(before.get() as usize, expected, "turn {turn} of {lengths:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_turn_is_found_wherever_it_begins() {
+        for lengths in [&[][..], &[3], &[0, 1], &[0, 250], &[250, 1], &[1, 1, 1, 300, 1, 500], &[0, 100, 100, 100]] {
+            check(lengths).await;
+        }
     }
 }

@@ -17,6 +17,15 @@ pub(crate) const TRACE: &str = "trace";
 /// The agent that is used where none is named.
 pub(crate) const DEFAULT_AGENT: &str = "default_agent";
 
+/// The command that shows long texts.
+pub(crate) const PAGER: &str = "pager";
+
+/// How old the sessions are that `gc` removes.
+pub(crate) const GC_OLDER_THAN: &str = "gc_older_than";
+
+/// How much `gc` keeps.
+pub(crate) const GC_MAX_SIZE: &str = "gc_max_size";
+
 /// The model that sessions of the built-in agent begin with; any file may set it.
 pub(crate) const MODEL: &str = "model";
 
@@ -29,8 +38,9 @@ pub(crate) const PROVIDERS: &str = "providers";
 /// The agents' commands.
 pub(crate) const AGENTS: &str = "agents";
 
-/// What runs programs, names places, or says who gets keys: a project's file sets it only if it is trusted.
-const TRUSTED: [&str; 7] = [STORE, LOG_FILE, TRACE, DEFAULT_AGENT, AGENTS, MCP_SERVERS, PROVIDERS];
+/// What runs programs, names places, removes sessions, or says who gets keys: a project's file sets it only if it is trusted.
+const TRUSTED: [&str; 10] =
+    [STORE, LOG_FILE, TRACE, DEFAULT_AGENT, PAGER, GC_OLDER_THAN, GC_MAX_SIZE, AGENTS, MCP_SERVERS, PROVIDERS];
 
 /// Every key of a file.
 pub(super) fn all() -> Vec<&'static str> {

@@ -23,6 +23,7 @@ mod warning;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rejoin_agent::{ModelId, ProviderConfig};
 use rejoin_history::Tool;
@@ -38,7 +39,7 @@ use self::layers::Layers;
 pub(crate) use self::project::PROJECT_FILE;
 pub(crate) use self::source::{Role, Source, flag};
 pub(crate) use self::trust::Trust;
-use self::value::choice;
+use self::value::{bytes, choice, duration};
 pub(crate) use self::warning::Warning;
 use crate::args::{GlobalArgs, LogLevel};
 use crate::env_vars;
@@ -65,6 +66,14 @@ pub(crate) struct Settings {
     pub(crate) mcp_servers: Vec<ServerSpec>,
     /// How sessions behave.
     pub(crate) behaviour: Behaviour,
+    /// The command that shows long texts, as this program's setting.
+    pager: Option<String>,
+    /// The one that the user has for all programs.
+    usual_pager: Option<String>,
+    /// What the environment tells `less`.
+    pub(crate) less: Option<String>,
+    /// What `gc` removes.
+    pub(crate) gc: GcSettings,
     /// Where each value came from, by the setting's key; an agent's is `agents.NAME`.
     pub(crate) sources: BTreeMap<String, Source>,
     /// The files that were looked into.
@@ -84,6 +93,15 @@ pub(crate) struct LogSettings {
     pub(crate) level: LogLevel,
     /// The file; standard error, if there is none.
     pub(crate) file: Option<PathBuf>,
+}
+
+/// What `gc` removes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct GcSettings {
+    /// Sessions that were not used for so long.
+    pub(crate) older_than: Option<Duration>,
+    /// The oldest of those that together have more bytes.
+    pub(crate) max_size: Option<usize>,
 }
 
 impl Settings {
@@ -108,6 +126,11 @@ impl Settings {
         let trace = layers.pick_path(keys::TRACE, typed.trace)?;
         let default_agent = layers.pick(keys::DEFAULT_AGENT, None, value::read_text)?;
         let model = layers.pick(keys::MODEL, None, read_model)?;
+        let pager = layers.pick(keys::PAGER, None, value::read_text)?;
+        let gc = GcSettings {
+            older_than: layers.pick(keys::GC_OLDER_THAN, None, duration::read)?,
+            max_size: layers.pick(keys::GC_MAX_SIZE, None, bytes::read)?,
+        };
         let behaviour = Behaviour::pick(&mut layers)?;
 
         let mut sources = layers.sources;
@@ -135,6 +158,8 @@ impl Settings {
             }
         }
         let providers = providers::all(providers, &env);
+        let text = |name| env(name).and_then(|value: OsString| value.into_string().ok());
+        let (usual_pager, less) = (text(env_vars::PAGER), text(env_vars::LESS));
         let log = LogSettings { level, file: log_file };
         let (warnings, home) = (contents.warnings, folders.home);
         let places =
@@ -150,12 +175,21 @@ impl Settings {
             providers,
             mcp_servers,
             behaviour,
+            pager,
+            usual_pager,
+            less,
+            gc,
             sources,
             files,
             warnings,
             home,
             histories,
         })
+    }
+
+    /// The command that shows long texts, if there is one.
+    pub(crate) fn pager_command(&self) -> Option<&str> {
+        self.pager.as_deref().or(self.usual_pager.as_deref())
     }
 
     /// Opens the store to write in it, and makes it if it is not there.
@@ -182,9 +216,22 @@ impl Settings {
             (keys::LOG_FILE, self.log.file.as_deref().map(&path)),
             (keys::TRACE, self.trace.as_deref().map(&path)),
             (keys::DEFAULT_AGENT, self.default_agent.clone()),
+            (keys::PAGER, self.pager.clone()),
+            (keys::GC_OLDER_THAN, self.gc.older_than.map(duration::show)),
+            (keys::GC_MAX_SIZE, self.gc.max_size.map(bytes::show)),
         ];
         behaviour.chain(others).collect()
     }
+}
+
+/// Reads a length of time that was typed; the error says what to write instead.
+pub(crate) fn read_duration(text: &str) -> Result<Duration, String> {
+    duration::read(&value::Raw::from_variable(text))
+}
+
+/// Reads an amount of bytes that was typed; the error says what to write instead.
+pub(crate) fn read_bytes(text: &str) -> Result<usize, String> {
+    bytes::read(&value::Raw::from_variable(text))
 }
 
 fn read_model(raw: &value::Raw) -> Result<ModelId, String> {

@@ -3,11 +3,11 @@
 //! A message is read once, from its beginning to its end, whatever its depth. Where a value stands (its [`Place`])
 //! says whether it is a secret.
 
-mod url;
+pub(crate) mod url;
 
 use std::ops::Range;
 
-use rejoin_transcript::json::{Members, read_string};
+use rejoin_transcript::json::{Members, read_string, string_end};
 use serde_json::value::RawValue;
 
 /// What stands in for a secret value.
@@ -205,19 +205,6 @@ fn method(members: &Members<'_>) -> Method {
     });
     // Logging in hides more.
     with_secrets.min_by_key(|method| *method != Method::Authenticate).unwrap_or(Method::Other)
-}
-
-/// Where the string that starts `at` ends, its quotes included.
-fn string_end(text: &str, at: usize) -> usize {
-    let mut end = at + 1;
-    loop {
-        match text.as_bytes().get(end) {
-            Some(b'\\') => end += 2,
-            Some(b'"') => return end + 1,
-            Some(_) => end += 1,
-            None => return text.len(),
-        }
-    }
 }
 
 /// Where the object or list that starts `at` ends.

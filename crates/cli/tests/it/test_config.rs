@@ -10,34 +10,128 @@ use crate::world::{Done, World};
 const USER_FILE: &str = "home/.config/rejoin/config.toml";
 
 #[test]
+fn help() {
+    let world = World::new();
+    insta::assert_snapshot!(world.help(&["config"]), @"
+    See the settings, and trust those of a project
+
+    Usage: rejoin config [OPTIONS] [COMMAND]
+
+    Commands:
+      show   Show every setting, its value, and where that comes from
+      path   Show the file of your settings
+      trust  Let a project's file name programs and places
+      help   Print this message or the help of the given subcommand(s)
+
+    Options:
+      -h, --help  Print help
+
+    A setting is what was typed, else what the environment says, else the project's `.rejoin.toml`, else
+    the user's file.
+
+    Examples:
+      rejoin config                       every setting, and where it comes from
+      rejoin config path                  your file
+      rejoin config trust                 let the project's file name programs and places
+    --- exit 0
+    ");
+    insta::assert_snapshot!(world.help(&["config", "show"]), @"
+    Show every setting, its value, and where that comes from
+
+    Usage: rejoin config show [OPTIONS]
+
+    Options:
+          --json  Write a JSON object
+      -h, --help  Print help
+
+    Of an agent's environment only the names are shown.
+
+    Examples:
+      rejoin config show
+      REJOIN_LEASE=1min rejoin config show --json
+    --- exit 0
+    ");
+    insta::assert_snapshot!(world.help(&["config", "path"]), @r#"
+    Show the file of your settings
+
+    Usage: rejoin config path [OPTIONS]
+
+    Options:
+          --all   Show all files that settings are taken from
+          --json  Write a JSON array of all of them
+      -h, --help  Print help
+
+    Examples:
+      $EDITOR "$(rejoin config path)"
+      rejoin config path --all            the project's file too, and whether it is trusted
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(world.help(&["config", "trust"]), @"
+    Let a project's file name programs and places
+
+    Usage: rejoin config trust [OPTIONS] [FILE]
+
+    Arguments:
+      [FILE]  The file, if not the one of the current project
+
+    Options:
+      -h, --help  Print help
+
+    Look at the file first: it can make `rejoin` start any program. If it changes, it is not trusted any
+    more.
+
+    Examples:
+      rejoin config trust                 the file of the project in whose folder you are
+      rejoin config trust ~/src/app/.rejoin.toml
+    --- exit 0
+    ");
+}
+
+#[test]
+fn the_path_alone_can_be_given_to_an_editor() {
+    let world = World::new();
+    insta::assert_snapshot!(world.run(&["config", "path"]), @"
+    [WORLD]/home/.config/rejoin/config.toml
+    --- exit 0
+    ");
+    insta::assert_snapshot!(world.run(&["config", "path", "--config", &world.write("other.toml", "")]), @"
+    [WORLD]/other.toml
+    --- exit 0
+    ");
+}
+
+#[test]
 fn without_files_all_settings_are_the_defaults() {
     let world = World::new();
     let run = |args: &[&str]| world.run_in("home", &[], args);
     insta::assert_snapshot!(run(&["config"]), @"
-    SETTING              VALUE                              SOURCE
-    restore              rebuild                            default
-    while_busy           queue                              default
-    cancel_deadline      5s                                 default
-    agent_start_limit    1m                                 default
-    restore_limit        30s                                default
-    idle_agent_limit     15m                                default
-    empty_session_limit  24h                                default
-    briefing_limit       32KiB                              default
-    lease                15s                                default
-    mcp_start_limit      10s                                default
-    log                  off                                default
-    model                –                                  default
-    store                ~/.local/share/rejoin/sessions.db  default
-    log_file             –                                  default
-    trace                –                                  default
-    default_agent        –                                  default
+    SETTING              VALUE                                                 SOURCE
+    restore              rebuild                                               default
+    while_busy           queue                                                 default
+    cancel_deadline      5s                                                    default
+    agent_start_limit    1m                                                    default
+    restore_limit        30s                                                   default
+    idle_agent_limit     15m                                                   default
+    empty_session_limit  24h                                                   default
+    briefing_limit       32KiB                                                 default
+    lease                15s                                                   default
+    mcp_start_limit      10s                                                   default
+    log                  off                                                   default
+    model                –                                                     default
+    store                [WORLD]/home/.local/share/rejoin/sessions.db  default
+    log_file             –                                                     default
+    trace                –                                                     default
+    default_agent        –                                                     default
+    pager                –                                                     default
+    gc_older_than        –                                                     default
+    gc_max_size          –                                                     default
     --- exit 0
     ");
-    insta::assert_snapshot!(run(&["config", "path"]), @"
-    ROLE        FILE                                STATE    TRUST
-    project     ~/.rejoin.toml                      missing
-    user        ~/.config/rejoin/config.toml        missing
-    trust list  ~/.local/state/rejoin/trusted.toml  missing
+    insta::assert_snapshot!(run(&["config", "path", "--all"]), @"
+    ROLE        FILE                                                   STATE
+    project     [WORLD]/home/.rejoin.toml                      missing
+    user        [WORLD]/home/.config/rejoin/config.toml        missing
+    trust list  [WORLD]/home/.local/state/rejoin/trusted.toml  missing
     --- exit 0
     ");
 }
@@ -51,23 +145,26 @@ fn what_is_typed_goes_before_the_environment_the_project_and_the_user() {
     let env = [("REJOIN_LOG", "debug"), ("REJOIN_LEASE", "30"), ("REJOIN_WHILE_BUSY", "reject")];
 
     insta::assert_snapshot!(world.run_in("home/app/src", &env, &["--log", "off", "--trace", "t", "config", "show"]), @"
-    SETTING              VALUE                     SOURCE
-    restore              required                  ~/app/.rejoin.toml:4
-    while_busy           reject                    REJOIN_WHILE_BUSY
-    cancel_deadline      5s                        default
-    agent_start_limit    1m                        default
-    restore_limit        40s                       ~/.config/rejoin/config.toml:4
-    idle_agent_limit     15m                       default
-    empty_session_limit  24h                       default
-    briefing_limit       32KiB                     default
-    lease                30s                       REJOIN_LEASE
-    mcp_start_limit      10s                       default
-    log                  off                       --log
-    model                –                         default
-    store                ~/.config/rejoin/user.db  ~/.config/rejoin/config.toml:5
-    log_file             –                         default
-    trace                t                         --trace
-    default_agent        –                         default
+    SETTING              VALUE                                        SOURCE
+    restore              required                                     [WORLD]/home/app/.rejoin.toml:4
+    while_busy           reject                                       REJOIN_WHILE_BUSY
+    cancel_deadline      5s                                           default
+    agent_start_limit    1m                                           default
+    restore_limit        40s                                          [WORLD]/home/.config/rejoin/config.toml:4
+    idle_agent_limit     15m                                          default
+    empty_session_limit  24h                                          default
+    briefing_limit       32KiB                                        default
+    lease                30s                                          REJOIN_LEASE
+    mcp_start_limit      10s                                          default
+    log                  off                                          --log
+    model                –                                            default
+    store                [WORLD]/home/.config/rejoin/user.db  [WORLD]/home/.config/rejoin/config.toml:5
+    log_file             –                                            default
+    trace                t                                            --trace
+    default_agent        –                                            default
+    pager                –                                            default
+    gc_older_than        –                                            default
+    gc_max_size          –                                            default
     --- exit 0
     ");
 }
@@ -102,6 +199,9 @@ fn json_tells_each_source() {
     {"key":"log_file","value":null,"source":{"kind":"default"}}
     {"key":"trace","value":null,"source":{"kind":"default"}}
     {"key":"default_agent","value":null,"source":{"kind":"default"}}
+    {"key":"pager","value":null,"source":{"kind":"default"}}
+    {"key":"gc_older_than","value":null,"source":{"kind":"default"}}
+    {"key":"gc_max_size","value":null,"source":{"kind":"default"}}
     {"name":"robot","command":["robot","--acp"],"env":["TOKEN"],"shared":true,"source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":3}}
     {"name":"files","transport":"stdio files","source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":7}}
     {"name":"web","transport":"http https://web.example/mcp","source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":11}}
@@ -118,12 +218,12 @@ fn the_user_file_can_be_replaced_by_one_that_is_there() {
         |done: Done| done.to_string().lines().filter(|line| line.contains("other")).collect::<Vec<_>>().join("\n");
 
     insta::assert_snapshot!(from_other(world.run(&["--config", "home/other.toml", "config"])), @"
-    lease                1h                                 ~/other.toml:1
-    log_file             ~/log                              ~/other.toml:2
+    lease                1h                                                    [WORLD]/home/other.toml:1
+    log_file             [WORLD]/home/log                              [WORLD]/home/other.toml:2
     ");
     insta::assert_snapshot!(from_other(world.run_in("home", &[("REJOIN_CONFIG", &other)], &["config"])), @"
-    lease                1h                                 ~/other.toml:1
-    log_file             ~/log                              ~/other.toml:2
+    lease                1h                                                    [WORLD]/home/other.toml:1
+    log_file             [WORLD]/home/log                              [WORLD]/home/other.toml:2
     ");
     assert!(world.path("home/log").exists());
     insta::assert_snapshot!(world.run(&["--config", "missing.toml", "list"]), @"
@@ -198,7 +298,7 @@ fn a_value_that_can_not_be_is_named_with_what_to_write() {
     error: `lease` in [WORLD]/home/.config/rejoin/config.toml, line 1, can't be a number with a point
     hint: write a time above zero, like "5s", "15 min" or "1 day", or a number of seconds
     error: `briefing_limit` in [WORLD]/home/.config/rejoin/config.toml, line 1, can't be "32 potatoes"
-    hint: write an amount above zero, like "32KiB" or "1MiB", or a number of bytes
+    hint: write an amount above zero, like "32KiB", "1MiB" or "2GiB", or a number of bytes
     error: `restore` in [WORLD]/home/.config/rejoin/config.toml, line 1, can't be "maybe"
     hint: write "required", "rebuild" or "fresh"
     error: `while_busy` in [WORLD]/home/.config/rejoin/config.toml, line 1, can't be true
@@ -282,20 +382,20 @@ fn a_project_names_no_programs_and_places_until_it_is_trusted() {
     };
 
     insta::assert_snapshot!(changed(&["config", "show"]), @r#"
-    SETTING               VALUE                              SOURCE
-    lease                 20s                                ~/app/.rejoin.toml:1
-    agents.robot.command  ["mine"]                           ~/.config/rejoin/config.toml:1
-    agents.robot.env      MODE, TOKEN                        ~/.config/rejoin/config.toml:1
+    SETTING               VALUE                                                 SOURCE
+    lease                 20s                                                   [WORLD]/home/app/.rejoin.toml:1
+    agents.robot.command  ["mine"]                                              [WORLD]/home/.config/rejoin/config.toml:1
+    agents.robot.env      MODE, TOKEN                                           [WORLD]/home/.config/rejoin/config.toml:1
     --- stderr
     warning: [WORLD]/home/app/.rejoin.toml is not trusted; ignored in it: agents.robot, default_agent, store
     hint: look at the file, then take them with `rejoin config trust`
     --- exit 0
     "#);
-    insta::assert_snapshot!(run(&["config", "path"]), @"
-    ROLE        FILE                                STATE    TRUST
-    project     ~/app/.rejoin.toml                  exists   not trusted
-    user        ~/.config/rejoin/config.toml        exists   trusted
-    trust list  ~/.local/state/rejoin/trusted.toml  missing
+    insta::assert_snapshot!(run(&["config", "path", "--all"]), @"
+    ROLE        FILE                                                   STATE    TRUST
+    project     [WORLD]/home/app/.rejoin.toml                  exists   not trusted
+    user        [WORLD]/home/.config/rejoin/config.toml        exists   trusted
+    trust list  [WORLD]/home/.local/state/rejoin/trusted.toml  missing
     --- stderr
     warning: [WORLD]/home/app/.rejoin.toml is not trusted; ignored in it: agents.robot, default_agent, store
     hint: look at the file, then take them with `rejoin config trust`
@@ -307,11 +407,11 @@ fn a_project_names_no_programs_and_places_until_it_is_trusted() {
     --- exit 0
     ");
     insta::assert_snapshot!(changed(&["config", "show"]), @r#"
-    SETTING               VALUE              SOURCE
-    lease                 20s                ~/app/.rejoin.toml:1
-    store                 ~/app/sessions.db  ~/app/.rejoin.toml:2
-    default_agent         robot              ~/app/.rejoin.toml:3
-    agents.robot.command  ["./robot"]        ~/app/.rejoin.toml:5
+    SETTING               VALUE                                 SOURCE
+    lease                 20s                                   [WORLD]/home/app/.rejoin.toml:1
+    store                 [WORLD]/home/app/sessions.db  [WORLD]/home/app/.rejoin.toml:2
+    default_agent         robot                                 [WORLD]/home/app/.rejoin.toml:3
+    agents.robot.command  ["./robot"]                           [WORLD]/home/app/.rejoin.toml:5
     --- exit 0
     "#);
     insta::assert_snapshot!(run(&["config", "path", "--json"]), @r#"
@@ -346,11 +446,11 @@ fn a_project_names_no_programs_and_places_until_it_is_trusted() {
     hint: look at the file, then take them with `rejoin config trust`
     --- exit 0
     ");
-    insta::assert_snapshot!(run(&["config", "path"]), @"
-    ROLE        FILE                                STATE   TRUST
-    project     ~/app/.rejoin.toml                  exists  changed since it was trusted
-    user        ~/.config/rejoin/config.toml        exists  trusted
-    trust list  ~/.local/state/rejoin/trusted.toml  exists
+    insta::assert_snapshot!(run(&["config", "path", "--all"]), @"
+    ROLE        FILE                                                   STATE   TRUST
+    project     [WORLD]/home/app/.rejoin.toml                  exists  changed since it was trusted
+    user        [WORLD]/home/.config/rejoin/config.toml        exists  trusted
+    trust list  [WORLD]/home/.local/state/rejoin/trusted.toml  exists
     --- stderr
     warning: [WORLD]/home/app/.rejoin.toml has changed since it was trusted; ignored in it: agents.robot, default_agent, store
     hint: look at the file, then take them with `rejoin config trust`
@@ -432,36 +532,56 @@ fn help_has_examples() {
     insta::assert_snapshot!(world.run(&["config", "-h"]), @"
     See the settings, and trust those of a project
 
-    Usage: rejoin config [COMMAND]
+    Usage: rejoin config [OPTIONS] [COMMAND]
 
     Commands:
       show   Show every setting, its value, and where that comes from
-      path   Show the files that settings are taken from
+      path   Show the file of your settings
       trust  Let a project's file name programs and places
       help   Print this message or the help of the given subcommand(s)
 
     Options:
       -h, --help  Print help
 
+    Global options:
+          --store <PATH>     Where sessions are kept [env: REJOIN_STORE] [default:
+                             $XDG_DATA_HOME/rejoin/sessions.db]
+          --config <FILE>    Take the user's settings from this file [env: REJOIN_CONFIG] [default:
+                             $XDG_CONFIG_HOME/rejoin/config.toml]
+          --log <LEVEL>      How much to log, to standard error or `--log-file` [env: REJOIN_LOG]
+                             [default: off] [possible values: off, error, warn, info, debug, trace]
+          --log-file <FILE>  Log to this file; without `--log`, at level `info`
+          --trace <FILE>     Write the traffic to this file, without secrets [env: REJOIN_TRACE]
+
     A setting is what was typed, else what the environment says, else the project's `.rejoin.toml`, else
     the user's file.
 
     Examples:
       rejoin config                       every setting, and where it comes from
-      rejoin config path                  the files that are looked into
+      rejoin config path                  your file
       rejoin config trust                 let the project's file name programs and places
     --- exit 0
     ");
     insta::assert_snapshot!(world.run(&["config", "trust", "-h"]), @"
     Let a project's file name programs and places
 
-    Usage: rejoin config trust [FILE]
+    Usage: rejoin config trust [OPTIONS] [FILE]
 
     Arguments:
       [FILE]  The file, if not the one of the current project
 
     Options:
       -h, --help  Print help
+
+    Global options:
+          --store <PATH>     Where sessions are kept [env: REJOIN_STORE] [default:
+                             $XDG_DATA_HOME/rejoin/sessions.db]
+          --config <FILE>    Take the user's settings from this file [env: REJOIN_CONFIG] [default:
+                             $XDG_CONFIG_HOME/rejoin/config.toml]
+          --log <LEVEL>      How much to log, to standard error or `--log-file` [env: REJOIN_LOG]
+                             [default: off] [possible values: off, error, warn, info, debug, trace]
+          --log-file <FILE>  Log to this file; without `--log`, at level `info`
+          --trace <FILE>     Write the traffic to this file, without secrets [env: REJOIN_TRACE]
 
     Look at the file first: it can make `rejoin` start any program. If it changes, it is not trusted any
     more.

@@ -23,18 +23,32 @@ fn help_names_every_command_and_version_is_told() {
     Usage: rejoin [OPTIONS] [COMMAND]
 
     Commands:
-      acp     Speak ACP on standard input and output, with an agent behind
-      chat    Talk with an agent in the terminal, or ask it once
-      list    List sessions, the most recently used first
-      show    Show a conversation
-      search  Find sessions by the words in them
-      export  Write a session to standard output, without loss
-      import  Take in exported sessions
-      verify  Check the store for damage
-      config  See the settings, and trust those of a project
-      help    Print this message or the help of the given subcommand(s)
+      acp          Speak ACP on standard input and output, with an agent behind
+      chat         Talk with an agent in the terminal, or ask it once
+      list         List sessions, the most recently used first
+      show         Show a conversation
+      search       Find sessions by the words in them
+      fork         Make another session that begins with what was said in this one
+      rename       Give a session a title
+      archive      Take sessions out of the list
+      unarchive    Put archived sessions back into the list
+      delete       Delete sessions for good
+      export       Write a session to standard output or a file
+      import       Take in exported sessions
+      stats        Show how much there is, by agent and by day
+      gc           Remove old sessions
+      verify       Check the store for damage
+      doctor       See what works, what doesn't, and what to do
+      config       See the settings, and trust those of a project
+      completions  Write a script that completes commands and options in a shell
+      man          Write the manual
+      help         Print this message or the help of the given subcommand(s)
 
     Options:
+      -h, --help     Print help
+      -V, --version  Print version
+
+    Global options:
           --store <PATH>     Where sessions are kept [env: REJOIN_STORE] [default:
                              $XDG_DATA_HOME/rejoin/sessions.db]
           --config <FILE>    Take the user's settings from this file [env: REJOIN_CONFIG] [default:
@@ -43,8 +57,6 @@ fn help_names_every_command_and_version_is_told() {
                              [default: off] [possible values: off, error, warn, info, debug, trace]
           --log-file <FILE>  Log to this file; without `--log`, at level `info`
           --trace <FILE>     Write the traffic to this file, without secrets [env: REJOIN_TRACE]
-      -h, --help             Print help
-      -V, --version          Print version
 
     Without a command, `rejoin` is the chat at a terminal, and `rejoin acp` where both input and output
     are piped.
@@ -102,4 +114,29 @@ fn a_log_level_that_there_is_none_of_is_named() {
     error: REJOIN_LOG can't be "loud"
     hint: write "off", "error", "warn", "info", "debug" or "trace"
     "#);
+}
+
+#[test]
+fn global_options_may_stand_behind_the_command() {
+    let world = World::new();
+    assert_eq!(world.run(&["import", SAMPLE, "--store", "typed.db"]).code, Some(0));
+    assert!(world.run(&["list", "--store", "typed.db"]).stdout.contains("5e7d0c41"));
+    assert!(!world.store_path().exists());
+}
+
+#[test]
+fn an_output_that_is_full_or_closed_is_told_and_no_panic() {
+    let world = World::with_sample();
+    for args in [["list"].as_slice(), &["show", "5e7d"], &["export", "5e7d"], &["completions", "zsh"], &["man"]] {
+        let mut command = world.command(args);
+        command.stdout(fs::File::options().write(true).open("/dev/full").unwrap());
+        let done = command.output().unwrap();
+        let told = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(1), "{args:?}: {told}");
+        assert!(told.starts_with("error: the output can't be written\n"), "{args:?}: {told}");
+        let closed = format!("exec '{}' {} >&-", env!("CARGO_BIN_EXE_rejoin"), args.join(" "));
+        let done =
+            std::process::Command::new("sh").args(["-c", &closed]).env("HOME", world.path("home")).output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{args:?}: {}", String::from_utf8(done.stderr).unwrap());
+    }
 }

@@ -18,13 +18,13 @@ fn the_sample_is_imported_shown_and_exported_byte_for_byte() {
     insta::assert_snapshot!(world.run(&["show", "5e7d"]), @r#"
     # Keep the time zone in parse_date
 
-    session   5e7d0c41b9f24a86a3d1c08f62e94b75
-    agent     claude-code 0.16.2
-    folder    /home/mira/almanac
-    created   2025-11-04 09:14
-    updated   2025-11-04 09:20
-    messages  6 in 3 turns
-    cost      0.07 USD
+    - session: 5e7d0c41b9f24a86a3d1c08f62e94b75
+    - agent: claude-code 0.16.2
+    - folder: /home/mira/almanac
+    - created: 2025-11-04 09:14
+    - updated: 2025-11-04 09:20
+    - messages: 6 in 3 turns
+    - cost: $0.07
 
     ## Turn 1  2025-11-04 09:15
 
@@ -241,12 +241,12 @@ fn a_turn_that_was_running_is_closed_as_interrupted() {
     insta::assert_snapshot!(world.run(&["show", "cut"]), @"
     # run the tests
 
-    session   cut
-    agent     robot
-    folder    /src/app
-    created   2024-05-06 07:08
-    updated   2024-05-06 07:08
-    messages  1 in 1 turn
+    - session: cut
+    - agent: robot
+    - folder: /src/app
+    - created: 2024-05-06 07:08
+    - updated: 2024-05-06 07:08
+    - messages: 1 in 1 turn
 
     ## Turn 1  2024-05-06 07:08
 

@@ -3,7 +3,31 @@
 use rejoin_store::{SessionStore, now};
 use rejoin_transcript::{Fact, SessionId};
 
+use crate::pty::run_at_terminal;
 use crate::world::{Transcript, World};
+
+#[test]
+fn help() {
+    insta::assert_snapshot!(World::new().help(&["list"]), @"
+    List sessions, the most recently used first
+
+    Usage: rejoin list [OPTIONS]
+
+    Options:
+          --cwd [<DIR>]   Only sessions that work in DIR, or in the current folder
+          --agent <NAME>  Only sessions of the agent NAME
+          --archived      Show the archived sessions instead
+          --limit <N>     Show at most N sessions; 0 for all [default: 50]
+          --json          Write a JSON array
+      -h, --help          Print help
+
+    Examples:
+      rejoin list --cwd                   sessions of the current folder
+      rejoin list --agent claude-code     sessions of one agent
+      rejoin list --limit 0 --json        all sessions, for a program
+    --- exit 0
+    ");
+}
 
 #[test]
 fn without_sessions_a_hint_is_given_and_no_store_is_made() {
@@ -12,7 +36,7 @@ fn without_sessions_a_hint_is_given_and_no_store_is_made() {
     insta::assert_snapshot!(world.run(&["list"]), @"
     --- stderr
     no sessions yet
-    hint: take in an exported one with `rejoin import FILE`
+    hint: begin one in your editor with `rejoin acp -- COMMAND`, or take one in with `rejoin import FILE`
     --- exit 0
     ");
     insta::assert_snapshot!(world.run(&["list", "--json"]), @"
@@ -60,6 +84,7 @@ fn json_rows_hold_what_is_known() {
         "createdAt": "2025-11-04T09:14:00.000Z",
         "agent": "claude-code",
         "messages": 6,
+        "turns": 3,
         "hasErrors": false,
         "archived": false,
         "cost": {
@@ -108,7 +133,7 @@ async fn archived_sessions_have_a_list_of_their_own() {
     insta::assert_snapshot!(world.run(&["list"]), @"
     --- stderr
     no sessions yet
-    hint: take in an exported one with `rejoin import FILE`
+    hint: begin one in your editor with `rejoin acp -- COMMAND`, or take one in with `rejoin import FILE`
     --- exit 0
     ");
     insta::assert_snapshot!(world.run(&["list", "--archived"]), @"
@@ -142,4 +167,61 @@ fn a_list_is_as_long_as_asked_for() {
     session-1  hello  robot  /src/app  2024-01-01     1
     --- exit 0
     ");
+}
+
+#[test]
+fn what_sessions_cost_is_shown_where_it_is_known() {
+    let world = World::with_sample();
+    Transcript::new("free").prompt("hello").end_well().import(&world);
+    insta::assert_snapshot!(world.run(&["list"]), @"
+    ID        TITLE                             AGENT        FOLDER              UPDATED     MSGS   COST
+    5e7d0c41  Keep the time zone in parse_date  claude-code  /home/mira/almanac  2025-11-04     6  $0.07
+    free      hello                             robot        /src/app            2024-05-06     1
+    --- exit 0
+    ");
+}
+
+#[test]
+fn a_table_fits_the_terminal_and_stays_in_line_whatever_the_titles_hold() {
+    let world = World::with_sample();
+    let at = "2025-12-31T00:00:00Z".parse().unwrap();
+    for (id, title) in [
+        ("wide", "東京都庁の展望室から富士山が見える日の天気と気温"),
+        ("evil", "\u{1b}]0;pwned\u{7}\u{1b}[2J\u{202e}detrevni\u{202c} title\u{9b}31m"),
+        ("emoji", "👩‍👩‍👧‍👦 family 🏳️‍🌈 flag é combined"),
+        ("none", "\u{0}"),
+    ] {
+        Transcript::new(id)
+            .at(at)
+            .in_folder("/a/very/long/folder/name/of/a/project".as_ref())
+            .prompt(title)
+            .end_well()
+            .import(&world);
+    }
+    let mut command = world.command(&["list"]);
+    command.env("NO_COLOR", "1");
+
+    let (code, seen) = run_at_terminal(command, "");
+
+    assert_eq!(code, Some(0));
+    insta::assert_snapshot!(seen, @"
+    ID        TITLE                  AGENT      FOLDER       UPDATED     MSGS   COST
+    none      (no title)             robot      …/a/project  2025-12-31     1
+    emoji     👩‍👩‍👧‍👦 family 🏳️‍🌈…          robot      …/a/project  2025-12-31     1
+    evil      ]0;pwned [2Jdetrevni…  robot      …/a/project  2025-12-31     1
+    wide      東京都庁の展望室から…  robot      …/a/project  2025-12-31     1
+    5e7d0c41  Keep the time zone i…  claude-c…  …ra/almanac  2025-11-04     6  $0.07
+    ");
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let world = World::with_sample();
+    let seen = |env: &[(&str, &str)]| {
+        let mut command = world.command(&["list"]);
+        command.env("TERM", "xterm").envs(env.iter().copied());
+        run_at_terminal(command, "").1
+    };
+    assert!(seen(&[]).contains('\u{1b}'));
+    assert!(!seen(&[("NO_COLOR", "1")]).contains('\u{1b}'));
 }

@@ -10,6 +10,32 @@ fn world() -> World {
 }
 
 #[test]
+fn help() {
+    insta::assert_snapshot!(World::new().help(&["search"]), @r#"
+    Find sessions by the words in them
+
+    Usage: rejoin search [OPTIONS] <TEXT>...
+
+    Arguments:
+      <TEXT>...  What to search for
+
+    Options:
+          --newest     Show what was said last first, instead of what fits best
+          --limit <N>  Show at most N sessions [default: 20]
+          --json       Write a JSON array
+      -h, --help       Print help
+
+    All words must be there, in any order, in what was said or in the title.
+
+    Examples:
+      rejoin search time zone             both words
+      rejoin search '"time zone"'         the words together
+      rejoin search 'migrat*'             a beginning of a word
+    --- exit 0
+    "#);
+}
+
+#[test]
 fn what_fits_best_comes_first_with_the_words_around_it() {
     insta::assert_snapshot!(world().run(&["search", "zebra"]), @"
     zebra  Tell me of zebras  (1 match)

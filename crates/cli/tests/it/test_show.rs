@@ -5,7 +5,35 @@ use std::process::Stdio;
 
 use rejoin_transcript::{Json, TurnEnd};
 
+use crate::pty::run_at_terminal;
 use crate::world::{Transcript, World};
+
+#[test]
+fn help() {
+    insta::assert_snapshot!(World::new().help(&["show"]), @"
+    Show a conversation
+
+    Usage: rejoin show [OPTIONS] <ID>
+
+    Arguments:
+      <ID>  The session's id, or a beginning of it that no other id has
+
+    Options:
+          --tail <N>  Show only the last N turns
+          --json      Write a JSON object with the updates that a load replays
+          --raw       Write the stored entries, as `export` does
+          --no-pager  Do not use a pager
+      -h, --help      Print help
+
+    At a terminal it is shown by the pager: that of REJOIN_PAGER, else of PAGER, else `less`.
+
+    Examples:
+      rejoin show 0c5f2a91                a session, by the beginning of its id
+      rejoin show 0c5f2a91 --tail 1       its last turn
+      rejoin show 0c5f2a91 --json         what a client gets when it loads the session
+    --- exit 0
+    ");
+}
 
 #[test]
 fn every_kind_of_thing_in_a_conversation_is_shown() {
@@ -28,12 +56,12 @@ fn every_kind_of_thing_in_a_conversation_is_shown() {
     insta::assert_snapshot!(world.run(&["show", "all"]), @r#"
     # look at this
 
-    session   all
-    agent     robot
-    folder    /src/app
-    created   2024-05-06 07:08
-    updated   2024-05-06 07:08
-    messages  5 in 3 turns
+    - session: all
+    - agent: robot
+    - folder: /src/app
+    - created: 2024-05-06 07:08
+    - updated: 2024-05-06 07:08
+    - messages: 5 in 3 turns
 
     ## Turn 1  2024-05-06 07:08
 
@@ -87,7 +115,7 @@ fn json_is_the_row_with_the_updates_of_a_load() {
     Transcript::new("one").prompt("hello").say("hi").end_well().import(&world);
 
     insta::assert_snapshot!(world.run(&["show", "one", "--json"]), @r#"
-    {"sessionId":"one","cwd":"/src/app","title":"hello","updatedAt":"2024-05-06T07:08:00.000Z","createdAt":"2024-05-06T07:08:00.000Z","agent":"robot","messages":2,"hasErrors":false,"archived":false,"updates":[
+    {"sessionId":"one","cwd":"/src/app","title":"hello","updatedAt":"2024-05-06T07:08:00.000Z","createdAt":"2024-05-06T07:08:00.000Z","agent":"robot","messages":2,"turns":1,"hasErrors":false,"archived":false,"updates":[
     {"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"hello"},"messageId":"prompt-1"},
     {"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"},"messageId":"answer-1"}]}
     --- exit 0
@@ -138,12 +166,12 @@ fn raw_and_tail_show_the_entries_of_the_last_turns() {
     insta::assert_snapshot!(world.run(&["show", "two", "--tail", "1"]), @"
     # one
 
-    session   two
-    agent     robot
-    folder    /src/app
-    created   2024-05-06 07:08
-    updated   2024-05-06 07:08
-    messages  3 in 2 turns
+    - session: two
+    - agent: robot
+    - folder: /src/app
+    - created: 2024-05-06 07:08
+    - updated: 2024-05-06 07:08
+    - messages: 3 in 2 turns
 
     ## Turn 2  2024-05-06 07:08
 
@@ -192,4 +220,46 @@ fn a_reader_that_has_had_enough_is_no_error() {
     let done = child.wait_with_output().unwrap();
 
     assert_eq!((done.status.code(), String::from_utf8(done.stderr).unwrap().as_str()), (Some(0), ""));
+}
+
+#[test]
+fn at_a_terminal_it_goes_through_the_pager_that_the_user_wants() {
+    let world = World::new();
+    Transcript::new("one").prompt("hello").say("hi").end_well().import(&world);
+    let seen = |args: &[&str], env: &[(&str, &str)]| {
+        let mut command = world.command(&[&["show", "one"], args].concat());
+        command.env("PATH", "/usr/bin:/bin").env("NO_COLOR", "1").envs(env.iter().copied());
+        let (code, seen) = run_at_terminal(command, "");
+        assert_eq!(code, Some(0), "{seen}");
+        seen.lines().next().unwrap_or_default().to_owned()
+    };
+    let (ours, others) = (("REJOIN_PAGER", "sed 's/^/ours: /'"), ("PAGER", "sed 's/^/others: /'"));
+
+    assert_eq!(seen(&[], &[ours, others]), "ours: # hello");
+    assert_eq!(seen(&[], &[others]), "others: # hello");
+    assert_eq!(seen(&[], &[("PAGER", "cat")]), "# hello");
+    assert_eq!(seen(&[], &[("PATH", "/does/not/exist")]), "# hello");
+    assert_eq!(seen(&["--no-pager"], &[ours]), "# hello");
+    assert_eq!(world.run_in("", &[ours], &["show", "one"]).stdout.lines().next(), Some("# hello"));
+}
+
+#[test]
+fn a_pager_that_ends_early_is_no_error_and_one_that_is_not_there_is() {
+    let world = World::new();
+    let long = "All work and no play makes Jack a dull boy.\n".repeat(20_000);
+    Transcript::new("long").prompt("write").say(&long).end_well().import(&world);
+    let show = |pager| {
+        let mut command = world.command(&["show", "long"]);
+        command.env("PATH", "/usr/bin:/bin").env("NO_COLOR", "1").env("PAGER", pager);
+        run_at_terminal(command, "")
+    };
+
+    assert_eq!(show("head -n 1"), (Some(0), "# write\n".to_owned()));
+    let (code, seen) = show("exec /does/not/exist 2>/dev/null");
+    insta::assert_snapshot!(format!("{seen}--- exit {}", code.unwrap()), @"
+    error: the pager `exec /does/not/exist 2>/dev/null` can't be started
+    caused by: entity not found
+    hint: name another with REJOIN_PAGER, or use none with `--no-pager`
+    --- exit 1
+    ");
 }

@@ -5,6 +5,26 @@ use std::fs;
 use crate::world::{Transcript, World};
 
 #[test]
+fn help() {
+    insta::assert_snapshot!(World::new().help(&["verify"]), @"
+    Check the store for damage
+
+    Usage: rejoin verify [OPTIONS]
+
+    Options:
+          --json  Write a JSON object
+      -h, --help  Print help
+
+    Every stored byte that has a checksum is read. Exit code 1 says that something is damaged.
+
+    Examples:
+      rejoin verify
+      rejoin --store backup.db verify --json
+    --- exit 0
+    ");
+}
+
+#[test]
 fn a_store_that_is_well_is_said_to_be() {
     insta::assert_snapshot!(World::with_sample().run(&["verify"]), @"
     1 session with 33 entries checked: nothing is damaged

@@ -77,6 +77,15 @@ impl World {
         self.run_with_input(args, "")
     }
 
+    /// The help of `command`, without the options that all commands have.
+    pub(crate) fn help(&self, command: &[&str]) -> String {
+        let done = self.run(&[command, &["--help"]].concat()).to_string();
+        let (before, rest) = done.split_once("Global options:\n").unwrap();
+        // They end where a line is not indented.
+        let after = rest.lines().skip_while(|line| line.is_empty() || line.starts_with(' ')).collect::<Vec<_>>();
+        format!("{before}{}", after.join("\n"))
+    }
+
     pub(crate) fn run_with_input(&self, args: &[&str], input: &str) -> Done {
         self.finish(self.command(args), input)
     }

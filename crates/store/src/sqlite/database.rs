@@ -183,7 +183,7 @@ impl Database {
     /// Fails if a newer program has changed the file in a way that this one can't follow.
     pub(super) fn check_schema(&self, connection: &Connection) -> Result<(), StoreError> {
         let error = |source| store_error(self.path(), source);
-        let found = self.on(connection).schema()?;
+        let found = schema(&self.on(connection))?;
         if found <= NEWEST || oldest_fit(connection).map_err(error)? <= NEWEST {
             return Ok(());
         }
@@ -221,11 +221,6 @@ impl Db<'_> {
     /// The file.
     pub(super) fn path(&self) -> &Path {
         self.database.path()
-    }
-
-    /// The version of the tables.
-    pub(super) fn schema(&self) -> Result<u32, StoreError> {
-        Ok(self.query_one("PRAGMA user_version", [], |row| row.get(0))?.unwrap_or_default())
     }
 
     /// What `source` means for the store.
@@ -270,6 +265,11 @@ impl Db<'_> {
     pub(super) fn prepare(&self, sql: &str) -> Result<rusqlite::CachedStatement<'_>, StoreError> {
         self.connection.prepare_cached(sql).map_err(|source| self.error(source))
     }
+}
+
+/// The version of the tables.
+pub(super) fn schema(db: &Db<'_>) -> Result<u32, StoreError> {
+    Ok(db.query_one("PRAGMA user_version", [], |row| row.get(0))?.unwrap_or_default())
 }
 
 /// Makes the file, for its owner alone, and the folders above it.

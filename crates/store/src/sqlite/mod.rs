@@ -92,7 +92,7 @@ impl SqliteStore {
 
     /// The version of the tables in the file.
     pub async fn schema(&self) -> Result<u32, StoreError> {
-        self.database.read(|db| db.schema()).await
+        self.database.read(database::schema).await
     }
 
     /// Removes what was deleted from the files, as soon as nobody reads.

@@ -1,5 +1,6 @@
 //! `rejoin config path`: the files that settings are taken from.
 
+use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
@@ -26,23 +27,30 @@ struct FileRow<'a> {
     trust: Option<&'static str>,
 }
 
-/// Show the files that settings are taken from
+/// Show the file of your settings
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  rejoin config path
-  rejoin --config other.toml config path --json")]
+  $EDITOR \"$(rejoin config path)\"
+  rejoin config path --all            the project's file too, and whether it is trusted")]
 pub(crate) struct ConfigPathArgs {
-    /// Write a JSON array
+    /// Show all files that settings are taken from
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Write a JSON array of all of them
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 pub(super) fn run(args: &ConfigPathArgs, context: &mut Context) -> Result<Outcome, Error> {
     let Settings { files, home, .. } = &context.settings;
-    let (rows, home) = (rows(files), home.as_deref());
+    let (rows, home) = (rows(files), home.as_deref().filter(|_| context.out.is_terminal()));
     if args.json {
         context.out.write_json(&rows)?;
+    } else if !args.all {
+        let user = files.user.as_deref().ok_or(Error::NoConfigFolder)?;
+        writeln!(context.out, "{}", user.display())?;
     } else {
         let cells = |row: &FileRow<'_>| {
             let state = if row.exists { "exists" } else { "missing" };

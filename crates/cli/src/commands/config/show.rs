@@ -93,7 +93,9 @@ pub(super) fn run(args: &ConfigShowArgs, context: &mut Context) -> Result<Outcom
     if args.json {
         context.out.write_json(&rows(settings))?;
     } else {
-        let rows = table(settings);
+        // Who reads it with a program wants whole paths.
+        let home = settings.home.as_deref().filter(|_| context.out.is_terminal());
+        let rows = table(settings, home);
         write_table(&mut context.out, &TABLE, &rows)?;
     }
     Ok(Outcome::Done)
@@ -128,8 +130,8 @@ fn rows<'a>(settings: &'a Settings) -> Rows<'a> {
     }
 }
 
-fn table(settings: &Settings) -> Vec<[String; 3]> {
-    let path = |path: &Path| short_path(&path.display().to_string(), settings.home.as_deref());
+fn table(settings: &Settings, home: Option<&Path>) -> Vec<[String; 3]> {
+    let path = |path: &Path| short_path(&path.display().to_string(), home);
     let shown_source = |key: &str| match source(settings, key) {
         Source::Default => "default".to_owned(),
         Source::Flag { key } => flag(key),

@@ -3,6 +3,7 @@
 use super::Raw;
 
 const KIB: usize = 1024;
+const GIB: usize = KIB * KIB * KIB;
 
 /// Reads a number of bytes above zero, with or without a unit.
 pub(in crate::settings) fn read(raw: &Raw) -> Result<usize, String> {
@@ -11,13 +12,14 @@ pub(in crate::settings) fn read(raw: &Raw) -> Result<usize, String> {
         Raw::Text(text) => read_amount(text),
         Raw::Bool(_) | Raw::List(_) | Raw::Table(_) | Raw::Other(_) => None,
     };
-    let wanted = "write an amount above zero, like \"32KiB\" or \"1MiB\", or a number of bytes";
+    let wanted = "write an amount above zero, like \"32KiB\", \"1MiB\" or \"2GiB\", or a number of bytes";
     bytes.filter(|bytes| *bytes > 0).ok_or_else(|| wanted.to_owned())
 }
 
 /// `bytes` in the largest unit that divides them.
 pub(in crate::settings) fn show(bytes: usize) -> String {
     match bytes {
+        bytes if bytes.is_multiple_of(GIB) => format!("{}GiB", bytes / GIB),
         bytes if bytes.is_multiple_of(KIB * KIB) => format!("{}MiB", bytes / (KIB * KIB)),
         bytes if bytes.is_multiple_of(KIB) => format!("{}KiB", bytes / KIB),
         bytes => bytes.to_string(),
@@ -30,6 +32,7 @@ fn read_amount(text: &str) -> Option<usize> {
         "b" => 1,
         "kib" => KIB,
         "mib" => KIB * KIB,
+        "gib" => GIB,
         _ => return None,
     };
     number.parse::<usize>().ok()?.checked_mul(unit)
@@ -53,7 +56,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_can_be_read() {
-        for bytes in [1, 1_000, 1_024, 32_768, 1_048_576] {
+        for bytes in [1, 1_000, 1_024, 32_768, 1_048_576, 2_147_483_648] {
             assert_eq!(read(&Raw::from_variable(&show(bytes))), Ok(bytes));
         }
     }

@@ -7,7 +7,7 @@ const SECRET_WORDS: [&str; 5] = ["key", "token", "secret", "password", "signatur
 
 /// Where secrets stand in `raw`, the inside of a JSON string, in order and apart: the callers of all URLs, and, if it
 /// `is_url` as a whole, values of its query.
-pub(super) fn secrets(raw: &str, is_url: bool) -> Vec<Range<usize>> {
+pub(crate) fn secrets(raw: &str, is_url: bool) -> Vec<Range<usize>> {
     let mut secrets = callers(raw);
     if is_url {
         secrets.extend(query_values(raw));

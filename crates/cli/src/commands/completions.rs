@@ -1,0 +1,31 @@
+//! `rejoin completions`: what a shell needs to complete commands and options.
+
+use std::io::Write;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::{Context, Outcome};
+use crate::args::Args;
+use crate::error::Error;
+
+/// Write a script that completes commands and options in a shell
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  rejoin completions bash > ~/.local/share/bash-completion/completions/rejoin
+  rejoin completions zsh > ~/.zfunc/_rejoin
+  rejoin completions fish > ~/.config/fish/completions/rejoin.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+pub(super) fn run(args: &CompletionsArgs, context: &mut Context) -> Result<Outcome, Error> {
+    // It panics where it can't write, so it writes where it always can.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Args::command(), "rejoin", &mut script);
+    context.out.write_all(&script)?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,124 @@
+//! `rejoin doctor`: what works, what does not, and what to do about it.
+//!
+//! Everything is looked at at once, each thing within its own limit. No text holds a secret of the configuration.
+
+mod agents;
+mod check;
+mod config;
+mod mcp_servers;
+mod progress;
+mod providers;
+mod store;
+
+use std::io::Write;
+
+use futures::FutureExt;
+use futures::future::join_all;
+use serde::Serialize;
+
+use self::check::{Check, State};
+use self::progress::Progress;
+use super::{Context, Outcome, count};
+use crate::error::Error;
+use crate::output::{BAD, DIM, GOOD, NOTE, Output, columns, one_line};
+
+#[derive(Serialize)]
+struct ReportRow<'a> {
+    checks: Vec<CheckRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct CheckRow<'a> {
+    name: &'a str,
+    ok: bool,
+    detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+impl<'a> From<&'a Check> for CheckRow<'a> {
+    fn from(check: &'a Check) -> Self {
+        let Check { name, state, detail, hint } = check;
+        Self { name, ok: *state != State::Bad, detail, hint: hint.as_deref() }
+    }
+}
+
+/// See what works, what doesn't, and what to do
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Looks at the configuration and the store, starts each agent and each MCP server of the configuration, and asks each \
+provider for its models. Exit code 1 says that something of it does not work. Secrets are not shown.
+
+Examples:
+  rejoin doctor
+  rejoin doctor --json")]
+pub(crate) struct DoctorArgs {
+    /// Write a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(super) async fn run(args: DoctorArgs, context: &mut Context) -> Result<Outcome, Error> {
+    let settings = &context.settings;
+    let agents = settings.agents.iter().map(|(name, agent)| agents::check(name, agent, settings).boxed_local());
+    let others = [
+        store::check(&settings.store).boxed_local(),
+        mcp_servers::check(settings).boxed_local(),
+        providers::check(settings).boxed_local(),
+    ];
+    let all: Vec<_> = others.into_iter().chain(agents).collect();
+    let progress = Progress::new(all.len());
+    let done = join_all(all.into_iter().map(|check| progress.watch(check))).await;
+    progress.clear();
+
+    let mut done = done.into_iter();
+    let mut checks = config::check(settings);
+    checks.extend(done.next().into_iter().flatten());
+    let [mcp_servers, providers] = [done.next(), done.next()];
+    checks.extend(agents::check_default(settings));
+    checks.extend(done.flatten());
+    checks.extend([mcp_servers, providers].into_iter().flatten().flatten());
+    write(&mut context.out, &checks, args.json)
+}
+
+/// Runs the command where `error` is what is wrong with the settings: nothing else can be looked at then.
+pub(crate) fn run_without_settings(args: &DoctorArgs, error: &Error) -> Result<Outcome, Error> {
+    let mut out = Output::stdout();
+    let outcome = write(&mut out, &[config::broken(error)], args.json)?;
+    out.finish()?;
+    Ok(outcome)
+}
+
+fn write(out: &mut Output, checks: &[Check], json: bool) -> Result<Outcome, Error> {
+    let n_bad = checks.iter().filter(|check| check.state == State::Bad).count() as u64;
+    if json {
+        out.write_json(&ReportRow { checks: checks.iter().map(CheckRow::from).collect() })?;
+    } else {
+        write_checks(out, checks)?;
+        let verdict = match n_bad {
+            0 => out.paint(GOOD, "everything works"),
+            _ => out.paint(BAD, &format!("{} found", count(n_bad, "problem", "problems"))),
+        };
+        writeln!(out, "\n{verdict}")?;
+    }
+    Ok(if n_bad == 0 { Outcome::Done } else { Outcome::FoundProblems })
+}
+
+fn write_checks(out: &mut Output, checks: &[Check]) -> Result<(), Error> {
+    let names: Vec<String> = checks.iter().map(|check| one_line(&check.name)).collect();
+    let widest = names.iter().map(|name| columns(name)).max().unwrap_or(0);
+    for (check, name) in checks.iter().zip(names) {
+        let mark = match check.state {
+            State::Good => out.paint(GOOD, "✓"),
+            State::Note => out.paint(NOTE, "!"),
+            State::Bad => out.paint(BAD, "✗"),
+        };
+        let blanks = " ".repeat(widest - columns(&name));
+        writeln!(out, "{mark} {name}{blanks}  {}", one_line(&check.detail))?;
+        if let Some(hint) = &check.hint {
+            let word = out.paint(DIM, "hint:");
+            writeln!(out, "  {}  {word} {}", " ".repeat(widest), one_line(hint))?;
+        }
+    }
+    Ok(())
+}
