@@ -14,6 +14,8 @@ use crate::look::screen::Size;
 const ENTER: &str = "\x1b[?2004h";
 /// Lines are broken, the cursor is seen, nothing is held back, and no style is left over.
 const LEAVE: &str = "\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?2026l\x1b[0m";
+/// What is said next stands below all that is there.
+const BELOW: &str = "\r\n\x1b[J";
 const LEAVE_FULL: &str = "\x1b[?1049l";
 
 /// Whether the other screen is shown.
@@ -39,6 +41,7 @@ impl Terminal {
         panic::set_hook(Box::new(move |info| {
             HAS_PANICKED.store(true, Ordering::SeqCst);
             give_back();
+            let _ = write(BELOW);
             before(info);
         }));
         let terminal = Self { hook };
