@@ -29,16 +29,19 @@ pub enum Call {
     Notification,
 }
 
+/// Whether a method has a name that it may have: one of the schema, or one that is free for everybody.
+pub fn may_be_called(to: To, method: &str) -> bool {
+    let half = half(to);
+    let is_exception = EXCEPTIONS.iter().any(|(exception, _)| *exception == method);
+    method.starts_with('_') || is_exception || half.iter().any(|known| known.name == method)
+}
+
 /// What is wrong with the params of a message.
 pub fn problem_with_params(to: To, call: Call, method: &str, params: Option<&Value>) -> Option<String> {
-    let half = match to {
-        To::Agent => TO_AGENT,
-        To::Client => TO_CLIENT,
-    };
-    let known = half.iter().find(|known| known.name == method && known.result.is_some() == (call == Call::Request));
+    let known = half(to).iter().find(|known| known.name == method && known.result.is_some() == (call == Call::Request));
     match known {
         Some(known) => problem(known.params, params.unwrap_or(&Value::Object(serde_json::Map::new()))),
-        None if method.starts_with('_') || EXCEPTIONS.iter().any(|(exception, _)| *exception == method) => None,
+        None if may_be_called(to, method) && !half(to).iter().any(|known| known.name == method) => None,
         None => Some("the schema has no such method".to_owned()),
     }
 }
@@ -54,6 +57,13 @@ pub fn problem_with_result(method: &str, result: &Value) -> Option<String> {
 /// What is wrong with the `error` of an answer.
 pub fn problem_with_error(error: &Value) -> Option<String> {
     problem(ERROR, error)
+}
+
+fn half(to: To) -> &'static [Method] {
+    match to {
+        To::Agent => TO_AGENT,
+        To::Client => TO_CLIENT,
+    }
 }
 
 /// How to get the schema of a type.

@@ -106,7 +106,7 @@ async fn talk(stage: &mut Stage<'_>) -> Went {
     let link = json!({ "type": "resource_link", "name": "notes.txt", "uri": uri, "mimeType": "text/plain" });
     let params = json!({ "sessionId": main.id, "prompt": [text_block(&text), link] });
     // Agents read what is linked to.
-    if let Err(error) = std::fs::write(main.cwd.join("notes.txt"), "Some notes.\n") {
+    if let Err(error) = std::fs::write(main.cwd.join("notes.txt"), LINKED_TEXT) {
         tracing::debug!(%error, "the linked file was not written");
     }
     let exchange = stage.subject.ask("session/prompt", params, stage.check.limits.answer).await;
@@ -365,6 +365,9 @@ async fn name_and_archive(stage: &mut Stage<'_>) -> Went {
     }
     Ok(())
 }
+
+/// What is in the file that a prompt links to.
+pub(crate) const LINKED_TEXT: &str = "Nobody said this: it is in a file.\n";
 
 /// The title that a session is given.
 pub(crate) const TITLE: &str = "Named by rejoin check";

@@ -10,7 +10,7 @@ mod servers;
 mod stage;
 mod version;
 
-pub(crate) use first::TITLE;
+pub(crate) use first::{LINKED_TEXT, TITLE};
 
 use std::path::PathBuf;
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::ability::Ability;
 use crate::conversation::{Round, answer, plain, rounds, tool_calls};
+use crate::course::LINKED_TEXT;
 use crate::log::Update;
 use crate::rule::{Judged, Level, Part, Rule, Skipped, Verdict, fail_with, judge, report, skip};
 use crate::rules::list::updated_at_of;
@@ -235,9 +236,10 @@ fn only_users_words(run: &Run) -> Judged {
 /// Whether `text` is nothing but what `prompts` said: several in a row, where the agent does not tell them apart.
 fn is_of_user(text: &str, prompts: &[&Turn]) -> bool {
     let text = plain(text);
-    // How a link is written in a replay is the agent's business.
-    if prompts.iter().any(|turn| !turn.is_plain && text.starts_with(&plain(&turn.text))) {
-        return true;
+    // How a link is written in a replay is the agent's business; what is in the file was not said.
+    let is_linked = |turn: &&Turn| !turn.is_plain && text.starts_with(&plain(&turn.text));
+    if prompts.iter().any(is_linked) {
+        return !text.contains(&plain(LINKED_TEXT));
     }
     let rest = prompts.iter().fold(text, |rest, turn| rest.replace(&plain(&turn.text), ""));
     rest.is_empty()

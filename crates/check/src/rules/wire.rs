@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::log::{Line, Log};
 use crate::rule::{Judged, Level, Part, Rule, Verdict, fail, fail_with, judge, skip};
 use crate::run::{Exchange, Exit, Proc, Reply, Run, Step, shown};
-use crate::schema::{Call, To, problem_with_error, problem_with_params, problem_with_result};
+use crate::schema::{Call, To, may_be_called, problem_with_error, problem_with_params, problem_with_result};
 
 /// How many examples are shown.
 const EXAMPLES: usize = 3;
@@ -29,6 +29,14 @@ pub(super) const RULES: &[Rule] = &[
         page: "schema",
         part: Part::First,
         judge: schema,
+    },
+    Rule {
+        id: "wire.own-methods",
+        level: Level::Quality,
+        title: "begins the names of methods of its own with an underscore",
+        page: "extensibility#extension-methods",
+        part: Part::First,
+        judge: own_methods,
     },
     Rule {
         id: "wire.one-answer",
@@ -161,6 +169,28 @@ fn schema(run: &Run) -> Judged {
     fail_with("-", examples(&problems), "messages that fit the JSON schema of protocol version 1")
 }
 
+fn own_methods(run: &Run) -> Judged {
+    let is_strange = |line: &&Line| {
+        let method = line.message["method"].as_str();
+        line.direction == Direction::In && method.is_some_and(|method| !may_be_called(To::Client, method))
+    };
+    let mut strange: BTreeMap<String, String> = BTreeMap::new();
+    for log in logs(run) {
+        for line in log.lines().iter().filter(is_strange) {
+            strange.entry(line.message["method"].to_string()).or_insert_with(|| shown(&line.text));
+        }
+    }
+    if strange.is_empty() {
+        return Ok(Verdict::Pass);
+    }
+    let strange: Vec<String> = strange.into_values().collect();
+    fail_with(
+        "-",
+        examples(&strange),
+        "methods of the protocol, or names that begin with `_`: all others are the protocol's to come",
+    )
+}
+
 /// What the agent sent that does not fit: what it is, what is wrong with it, and the line.
 fn problems_in(log: &Log) -> Vec<(String, String, String)> {
     let mut asked: BTreeMap<String, String> = BTreeMap::new();
@@ -174,6 +204,8 @@ fn problems_in(log: &Log) -> Vec<(String, String, String)> {
                 None
             }
             (Direction::Out, None) => None,
+            // Such a name has a rule of its own.
+            (Direction::In, Some(method)) if !may_be_called(To::Client, method) => None,
             (Direction::In, Some(method)) => {
                 let call = if message.get("id").is_some() { Call::Request } else { Call::Notification };
                 let problem = problem_with_params(To::Client, call, method, message.get("params"));

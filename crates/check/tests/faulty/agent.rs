@@ -75,6 +75,9 @@ impl Agent {
         if self.breaks("wire.stays") && method == "session/set_mode" {
             std::process::abort();
         }
+        if self.breaks("wire.own-methods") && method == "session/set_mode" {
+            self.write(&json!({ "jsonrpc": "2.0", "method": "faulty/mode_is_set", "params": {} }));
+        }
         let answer = self.answer(&method, &params);
         let opened = match &answer {
             Answer::Result(result) => result["sessionId"].as_str().map(str::to_owned),

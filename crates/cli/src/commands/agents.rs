@@ -24,7 +24,7 @@ const TABLE: [Column; 4] = [
     Column { name: "", fit: Fit::CutEnd(24), side: Side::Left },
 ];
 
-/// List the agents: those of the configuration, those that are known, and whether they are installed
+/// List the agents that are configured, known, and installed
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 An agent of this list is started by its name: `rejoin acp --agent NAME`.

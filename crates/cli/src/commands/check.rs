@@ -28,7 +28,7 @@ const TABLE: [Column; 3] = [
     Column { name: "THE AGENT", fit: Fit::CutEnd(30), side: Side::Left },
 ];
 
-/// Test an agent's sessions from outside: start it, speak ACP with it, kill it, start it again
+/// Test an agent from outside: which session rules does it break?
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The agent works in a folder of its own, which is removed in the end; its sessions stay in its own store. It is asked a

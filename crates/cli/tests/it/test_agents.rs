@@ -22,7 +22,9 @@ fn agents_that_can_be_used_come_first() {
     let (world, path) = world_with_agents();
     let done = world.run_in("", &[("PATH", &path)], &["agents"]);
 
-    let shown: String = done.to_string().lines().take(6).map(|line| format!("{}\n", line.trim_end())).collect();
+    let shown = done.to_string();
+    let shown: Vec<&str> = shown.lines().take(6).map(str::trim_end).collect();
+    let shown = shown.join("\n");
     insta::assert_snapshot!(shown, @"
     NAME            STATE       COMMAND
     rejoin          built-in                      the built-in agent

@@ -38,6 +38,8 @@ fn help_names_every_command_and_version_is_told() {
       stats        Show how much there is, by agent and by day
       gc           Remove old sessions
       verify       Check the store for damage
+      check        Test an agent from outside: which session rules does it break?
+      agents       List the agents that are configured, known, and installed
       doctor       See what works, what doesn't, and what to do
       config       See the settings, and trust those of a project
       completions  Write a script that completes commands and options in a shell
