@@ -69,6 +69,13 @@ impl Bench {
         Ok(command)
     }
 
+    /// `rejoin import` of all in `folder` to the store `store` of this benchmark.
+    pub(crate) fn import(&self, store: &str, folder: &Path) -> Result<Command> {
+        let mut command = plain_command(&self.programs.rejoin()?, &self.folder);
+        command.arg("--store").arg(self.path(store)).arg("import").arg(folder);
+        Ok(command)
+    }
+
     /// The conductor, or why it can't be had.
     pub(crate) fn find_conductor(&self) -> std::result::Result<PathBuf, String> {
         self.programs.conductor(self.scale)

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    acp, agents, archive, chat, check, completions, config, delete, doctor, export, fork, gc, import, list, man,
-    rename, search, show, stats, verify,
+    acp, adopt, agents, archive, chat, check, completions, config, delete, doctor, export, fork, gc, import, list, man,
+    rename, search, setup, show, stats, verify,
 };
 
 /// Sessions of ACP agents, kept and found again.
@@ -82,6 +82,8 @@ pub(crate) enum Command {
     Import(import::ImportArgs),
     Stats(stats::StatsArgs),
     Gc(gc::GcArgs),
+    Adopt(adopt::AdoptArgs),
+    Setup(setup::SetupArgs),
     Verify(verify::VerifyArgs),
     Check(check::CheckArgs),
     Agents(agents::AgentsArgs),

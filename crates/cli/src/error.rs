@@ -188,6 +188,19 @@ pub(crate) enum Error {
         source: TranscriptError,
     },
 
+    /// The agent did not do what was asked.
+    #[error(transparent)]
+    Agent(#[from] rejoin::Error),
+
+    /// A file to import does not hold what it should.
+    #[error("{file} is no history of {}", tool.name())]
+    NotAHistory {
+        /// The file, as typed or found.
+        file: String,
+        /// The tool whose history it should be.
+        tool: Tool,
+    },
+
     /// Nothing says which agent is meant.
     #[error("no agent is named")]
     NoAgent,
@@ -251,6 +264,15 @@ pub(crate) enum Error {
         source: HistoryError,
     },
 
+    /// A file of an editor's settings can't be understood.
+    #[error("{} can't be changed: {message}", path.display())]
+    NotSettings {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+
     /// A time that was typed is none.
     #[error("{text:?} is no time")]
     NotATime {
@@ -292,6 +314,7 @@ impl Error {
             Self::NobodyToAsk | Self::EmptyTitle => crate::USAGE,
             // As a shell tells it of a program that Ctrl-C has ended.
             Self::Interrupted => 130,
+            Self::Agent(_) => crate::AGENT,
             Self::Store(_)
             | Self::NoStorePath
             | Self::NoConfigFile { .. }
@@ -313,7 +336,9 @@ impl Error {
             | Self::NoAgent
             | Self::UnknownRule { .. }
             | Self::NotPrompts { .. }
+            | Self::NotAHistory { .. }
             | Self::BadHistory { .. }
+            | Self::NotSettings { .. }
             | Self::NotATime { .. }
             | Self::NoSuchMessage { .. }
             | Self::NoAnswer(_)
@@ -350,6 +375,7 @@ impl Error {
                 let names: Vec<&str> = Tool::ALL.iter().map(|tool| tool.name()).collect();
                 Some(format!("import takes what `rejoin export ID` writes, and histories of {}", names.join(", ")))
             }
+            Self::NotSettings { .. } => Some("show the snippet without `--write`, and put it in by hand".to_owned()),
             Self::NotATime { .. } => Some("write a date like 2026-05-04, or an age like \"7 days\"".to_owned()),
             Self::NoSuchMessage { session, .. } => {
                 Some(format!("see the ids of messages with `rejoin show {session} --json`"))
@@ -366,6 +392,8 @@ impl Error {
             | Self::LogFile { .. }
             | Self::NoCurrentFolder(_)
             | Self::CannotRead { .. }
+            | Self::Agent(_)
+            | Self::NotAHistory { .. }
             | Self::Check(_)
             | Self::BadHistory { .. }
             | Self::CannotWrite { .. }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rejoin::{AgentCommand, AgentSource, LayerOptions, SessionLayer, Taps};
 use rejoin_agent::{AgentConfig, BuiltInAgent};
+use rejoin_history::Tool;
 use rejoin_transcript::AgentInfo;
 use rejoin_wire::{Command, Direction, Tap};
 
@@ -114,7 +115,16 @@ fn options_of(settings: &Settings) -> LayerOptions {
         idle_agent_limit: behaviour.idle_agent_limit,
         lease: behaviour.lease,
         empty_session_limit: behaviour.empty_session_limit,
+        kin: Tool::ALL.into_iter().map(|tool| kin_of(tool, settings)).collect(),
     }
+}
+
+/// The names of the agents that keep their sessions where `tool` does: those that all have, and those of the
+/// configuration.
+fn kin_of(tool: Tool, settings: &Settings) -> Vec<String> {
+    let is_its = |word: &String| Tool::of_agent(word.rsplit('/').next().unwrap_or(word)) == Some(tool);
+    let configured = settings.agents.iter().filter(|(_, agent)| agent.command.iter().any(is_its));
+    tool.names().map(str::to_owned).chain(configured.map(|(name, _)| name.clone())).collect()
 }
 
 struct TraceTap {

@@ -17,6 +17,7 @@ mod output;
 mod pager;
 mod progress;
 mod report;
+mod resume;
 mod row;
 mod settings;
 mod signals;

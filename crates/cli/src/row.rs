@@ -3,6 +3,8 @@
 use rejoin_transcript::{Cost, SessionFacts, SessionId, Timestamp};
 use serde::Serialize;
 
+use crate::resume::resume_command;
+
 /// What is told of a session in a list.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -23,6 +25,7 @@ pub(crate) struct Row<'a> {
     fork_of: Option<&'a SessionId>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     additional_directories: &'a [String],
+    resume_command: Option<String>,
 }
 
 impl<'a> From<&'a SessionFacts> for Row<'a> {
@@ -41,6 +44,7 @@ impl<'a> From<&'a SessionFacts> for Row<'a> {
             cost: facts.cost.as_ref(),
             fork_of: facts.parent.as_ref().map(|parent| &parent.session_id),
             additional_directories: &facts.additional_directories,
+            resume_command: resume_command(facts),
         }
     }
 }

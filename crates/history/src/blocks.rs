@@ -26,7 +26,8 @@ pub(crate) fn chunk(voice: Voice, content: Value, id: Option<&str>) -> Value {
         Voice::Agent => "agent_message_chunk",
         Voice::Thought => "agent_thought_chunk",
     };
-    let mut update = json!({ "sessionUpdate": kind, "content": content });
+    let mut update = json!({ "sessionUpdate": kind });
+    update["content"] = content;
     if let Some(id) = id {
         update["messageId"] = id.into();
     }

@@ -124,16 +124,13 @@ impl Conversation {
     /// Reads until there are more steps; says whether there can be.
     fn read_on(&mut self) -> Result<bool, HistoryError> {
         let Some(retelling) = &mut self.retelling else { return Ok(false) };
-        match (self.told)()? {
-            Some(told) => {
-                for told in told {
-                    self.ready.extend(retelling.tell(told).map_err(damaged)?);
-                }
+        if let Some(told) = (self.told)()? {
+            for told in told {
+                self.ready.extend(retelling.tell(told).map_err(damaged)?);
             }
-            None => {
-                let last = self.retelling.take().map(Retelling::finish).transpose();
-                self.ready.extend(last.map_err(damaged)?.unwrap_or_default());
-            }
+        } else {
+            let last = self.retelling.take().map(Retelling::finish).transpose();
+            self.ready.extend(last.map_err(damaged)?.unwrap_or_default());
         }
         Ok(true)
     }

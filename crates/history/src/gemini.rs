@@ -168,7 +168,7 @@ impl Speaker {
         let updates = match str_of(message, "type") {
             Some("user") if is_new => user(message, id),
             Some("gemini") => self.answer(message, id, is_new),
-            Some("info" | "error" | "warning") | None | Some(_) => Vec::new(),
+            _ => Vec::new(),
         };
         if updates.is_empty() {
             return Vec::new();

@@ -125,13 +125,9 @@ impl Tool {
         let words: Vec<&str> = inside.iter().filter_map(|word| word.to_str()).collect();
         match (self, words.as_slice()) {
             // What subagents said has files of its own.
-            (Self::ClaudeCode, [_, name]) => name.ends_with(".jsonl") && !name.starts_with("agent-"),
-            (Self::Codex, [.., name]) => {
-                name.starts_with("rollout-") && (name.ends_with(".jsonl") || name.ends_with(".jsonl.zst"))
-            }
-            (Self::Gemini, [_, "chats", name]) => {
-                name.starts_with("session-") && (name.ends_with(".jsonl") || name.ends_with(".json"))
-            }
+            (Self::ClaudeCode, [_, name]) => is_a(name, &[".jsonl"]) && !name.starts_with("agent-"),
+            (Self::Codex, [.., name]) => name.starts_with("rollout-") && is_a(name, &[".jsonl", ".jsonl.zst"]),
+            (Self::Gemini, [_, "chats", name]) => name.starts_with("session-") && is_a(name, &[".jsonl", ".json"]),
             (Self::OpenCode, []) => true,
             (Self::ClaudeCode | Self::Codex | Self::Gemini | Self::OpenCode, _) => false,
         }
@@ -145,6 +141,11 @@ impl Tool {
             Self::OpenCode => &TABLE[3],
         }
     }
+}
+
+/// Whether `name` has one of these `ends`, written as the tools write them.
+fn is_a(name: &str, ends: &[&str]) -> bool {
+    ends.iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]

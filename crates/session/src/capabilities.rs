@@ -65,6 +65,7 @@ impl ClientProfile {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an ability that an agent has or has not")]
 pub(crate) struct AgentCapabilities {
+    pub(crate) list: bool,
     pub(crate) load: bool,
     pub(crate) resume: bool,
     pub(crate) fork: bool,
@@ -88,6 +89,7 @@ impl AgentCapabilities {
         let mcp = member(all, "mcpCapabilities");
         let ours = member(all, "_meta").and_then(|meta| member(meta, "rejoin"));
         Self {
+            list: has("list"),
             load: is_true(Some(all), "loadSession"),
             resume: has("resume"),
             fork: has("fork"),

@@ -39,6 +39,16 @@ pub struct LayerOptions {
     pub lease: Duration,
     /// After this time a session that was never prompted is removed.
     pub empty_session_limit: Duration,
+    /// The names of agents that keep their sessions in the same place: each list is of one such place.
+    pub kin: Vec<Vec<String>>,
+}
+
+impl LayerOptions {
+    /// Whether an agent with these names has the sessions of the agent `agent`.
+    pub(crate) fn are_kin(&self, agent: &str, names: &[String]) -> bool {
+        let has = |kin: &[String], wanted: &str| kin.iter().any(|name| name == wanted);
+        self.kin.iter().any(|kin| has(kin, agent) && names.iter().any(|name| has(kin, name)))
+    }
 }
 
 impl Default for LayerOptions {
@@ -53,6 +63,7 @@ impl Default for LayerOptions {
             idle_agent_limit: Duration::from_secs(15 * 60),
             lease: Duration::from_secs(15),
             empty_session_limit: Duration::from_secs(24 * 60 * 60),
+            kin: Vec::new(),
         }
     }
 }
@@ -162,6 +173,10 @@ impl SessionLayer {
         let client = self.listen(transport).await;
         self.shared.tell_all(|| Command::Detach(Arc::clone(&client)));
         finish(&client).await;
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     async fn listen(&self, Transport { reader, writer }: Transport) -> Arc<Client> {

@@ -54,6 +54,7 @@
 //! With [`Transport::stdio`] and [`store::SqliteStore`] in its place, that is a whole agent with durable sessions: see
 //! `examples/echo.rs`, and `docs/agent-authors.md` for the rest.
 
+mod adopt;
 mod agent;
 mod capabilities;
 mod choices;
@@ -74,6 +75,7 @@ mod shown;
 mod transport;
 mod turn;
 
+pub use adopt::{Adopted, Adoption};
 pub use agent::{AgentCommand, AgentSource, Restore, Sharing};
 pub use agent_client_protocol_schema::v1 as schema;
 pub use error::Error;

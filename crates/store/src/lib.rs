@@ -4,6 +4,7 @@
 //! once stored. What an [`append`](SessionStore::append) returned survives the death of this process; what a later
 //! [`flush`](SessionStore::flush) returned survives the loss of power.
 
+mod agent_sessions;
 mod begun;
 mod cut;
 mod error;
@@ -23,6 +24,7 @@ use async_trait::async_trait;
 use futures::{Stream, stream};
 use rejoin_transcript::{Entry, EntryNumber, Fact, Session, SessionId, Step, Timestamp};
 
+pub use agent_sessions::{OwnedAgentSession, agent_sessions};
 use begun::Begun;
 pub use error::StoreError;
 pub use fork::fork_point;

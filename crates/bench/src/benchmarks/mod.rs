@@ -5,6 +5,7 @@ mod append_batch;
 mod append_one;
 mod fork;
 mod forward;
+mod import;
 mod list;
 mod load;
 pub(crate) mod memory;
@@ -30,7 +31,7 @@ pub(crate) enum Subject {
 }
 
 /// All benchmarks by name, in the order in which they run.
-pub(crate) const BENCHMARKS: [(&str, Subject, Benchmark); 12] = [
+pub(crate) const BENCHMARKS: [(&str, Subject, Benchmark); 13] = [
     ("append-batch", Subject::Store, append_batch::run),
     ("append-one", Subject::Store, append_one::run),
     ("read", Subject::Store, read::run),
@@ -43,4 +44,5 @@ pub(crate) const BENCHMARKS: [(&str, Subject, Benchmark); 12] = [
     ("load", Subject::Layer, load::run),
     ("start", Subject::Layer, start::run),
     ("acp-list", Subject::Layer, acp_list::run),
+    ("import", Subject::Layer, import::run),
 ];

@@ -114,9 +114,9 @@ pub(super) async fn run(args: ImportArgs, context: &mut Context) -> Result<Outco
     let mut taker = Taker::new(&store, since);
     let mut run = Run::new(context, &candidates, args.json);
     for candidate in &candidates {
-        let taken = taker.take(candidate, tool).await;
+        let results = taker.take(candidate, tool).await;
         run.progress.step();
-        run.note(candidate, taken?)?;
+        run.note(candidate, results?)?;
     }
     store.flush().await?;
     run.finish()
@@ -159,7 +159,7 @@ impl<'a> Run<'a> {
         let is_new = imported.taken != Taken::Nothing;
         if imported.left_out > 0 {
             let lines = count(imported.left_out, "line", "lines");
-            let note = format!("{lines} of {} could not be read, and left out", candidate.name());
+            let note = format!("{}: {lines} could not be read", candidate.name());
             self.progress.above(|| report::write_mishap(&mut self.context.err, &note))?;
             self.all.left_out.push(LeftOut { file: candidate.name(), lines: imported.left_out });
         }

@@ -1,6 +1,7 @@
 //! The commands: one file each.
 
 pub(crate) mod acp;
+pub(crate) mod adopt;
 pub(crate) mod agents;
 pub(crate) mod archive;
 pub(crate) mod chat;
@@ -17,6 +18,7 @@ pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod rename;
 pub(crate) mod search;
+pub(crate) mod setup;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod verify;
@@ -82,6 +84,8 @@ pub(crate) async fn run(command: Option<Command>, context: &mut Context) -> Resu
         Command::Import(args) => import::run(args, context).await,
         Command::Stats(args) => stats::run(args, context).await,
         Command::Gc(args) => gc::run(args, context).await,
+        Command::Adopt(args) => adopt::run(args, context).await,
+        Command::Setup(args) => setup::run(args, context),
         Command::Verify(args) => verify::run(args, context).await,
         Command::Check(args) => check::run(args, context).await,
         Command::Agents(args) => agents::run(&args, context),

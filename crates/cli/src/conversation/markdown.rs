@@ -12,6 +12,7 @@ use super::{Form, Section};
 use crate::commands::count;
 use crate::money;
 use crate::output::{BAD, BOLD, DIM, GOOD, Painter, cut_end, one_line, printable, short_path};
+use crate::resume::resume_command;
 use crate::times;
 
 /// How much is told.
@@ -102,6 +103,7 @@ pub(super) fn about(facts: &SessionFacts, home: Option<&Path>, now: Option<Times
     ];
     lines.extend(facts.cost.as_ref().map(|cost| ("cost", money::show(cost))));
     lines.extend(facts.parent.as_ref().map(|parent| ("fork of", parent.session_id.to_string())));
+    lines.extend(resume_command(facts).map(|command| ("resume", one_line(&command))));
     lines.extend(facts.archived.then(|| ("archived", "yes".to_owned())));
     lines
 }

@@ -82,6 +82,8 @@ pub(crate) struct Settings {
     pub(crate) warnings: Vec<Warning>,
     /// The user's own folder, which is shown as `~`.
     pub(crate) home: Option<PathBuf>,
+    /// The folder for settings of the user's programs.
+    pub(crate) config_home: Option<PathBuf>,
     /// Where other tools keep their conversations.
     pub(crate) histories: Vec<(Tool, PathBuf)>,
 }
@@ -162,6 +164,7 @@ impl Settings {
         let (usual_pager, less) = (text(env_vars::PAGER), text(env_vars::LESS));
         let log = LogSettings { level, file: log_file };
         let (warnings, home) = (contents.warnings, folders.home);
+        let config_home = env(env_vars::XDG_CONFIG_HOME).map(PathBuf::from).filter(|path| path.is_absolute());
         let places =
             |tool: Tool| tool.places(|name| env(name).map(PathBuf::from)).into_iter().map(move |it| (tool, it));
         let histories = Tool::ALL.into_iter().flat_map(places).collect();
@@ -183,6 +186,7 @@ impl Settings {
             files,
             warnings,
             home,
+            config_home,
             histories,
         })
     }

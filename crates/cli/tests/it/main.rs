@@ -21,6 +21,7 @@ mod test_export;
 mod test_fork;
 mod test_gc;
 mod test_global;
+mod test_histories;
 mod test_import;
 mod test_in_use;
 #[cfg(target_os = "linux")]
@@ -33,6 +34,7 @@ mod test_model_server;
 mod test_peers;
 mod test_rename;
 mod test_search;
+mod test_setup;
 mod test_show;
 mod test_stats;
 mod test_verify;

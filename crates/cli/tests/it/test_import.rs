@@ -25,6 +25,7 @@ fn the_sample_is_imported_shown_and_exported_byte_for_byte() {
     - updated: 2025-11-04 09:20
     - messages: 6 in 3 turns
     - cost: $0.07
+    - resume: claude --resume 0d1f4d7e-5b7c-4c1e-9a53-7b6a2a0f9c11
 
     ## Turn 1  2025-11-04 09:15
 

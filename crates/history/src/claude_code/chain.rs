@@ -1,5 +1,6 @@
 //! Which lines of a file are part of the conversation: read once before anything is told.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io;
 
@@ -70,8 +71,7 @@ impl Chain {
         let mut chain = Self::default();
         let (mut nodes, mut by_uuid): (Vec<Node>, HashMap<Box<str>, usize>) = (Vec::new(), HashMap::new());
         let mut summaries = Vec::new();
-        loop {
-            let Some((number, text)) = lines.next()? else { break };
+        while let Some((number, text)) = lines.next()? {
             let line = usize::try_from(number).unwrap_or(usize::MAX);
             chain.places.resize(line, Place::Outside);
             if text.is_empty() {
@@ -81,7 +81,7 @@ impl Chain {
                 lines.note_damaged();
                 continue;
             };
-            let text_of = |name: &str| record.get_some(name).and_then(read_string).map(|text| text.into_owned());
+            let text_of = |name: &str| record.get_some(name).and_then(read_string).map(Cow::into_owned);
             let kind = text_of("type").unwrap_or_default();
             match kind.as_str() {
                 "custom-title" => chain.custom_title = text_of("customTitle").or(chain.custom_title),

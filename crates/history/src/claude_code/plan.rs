@@ -108,7 +108,9 @@ impl Tasks {
 }
 
 fn plan(entries: Vec<Value>) -> Value {
-    json!({ "sessionUpdate": "plan", "entries": entries })
+    let mut plan = json!({ "sessionUpdate": "plan" });
+    plan["entries"] = entries.into();
+    plan
 }
 
 fn entry(content: &str, status: &str) -> Value {

@@ -125,42 +125,23 @@ fn shown(name: &str, input: &Value, cwd: &str) -> Shown {
 
 /// The call, as somebody would type it.
 fn grep_title(input: &Value) -> String {
-    let mut title = "grep".to_owned();
     let is_set = |name: &str| input[name] == true;
-    for flag in ["-i", "-n"] {
-        if is_set(flag) {
-            title += &format!(" {flag}");
-        }
-    }
-    for flag in ["-A", "-B", "-C"] {
-        if let Some(count) = input.get(flag) {
-            title += &format!(" {flag} {count}");
-        }
-    }
-    match str_of(input, "output_mode") {
-        Some("files_with_matches") => title += " -l",
-        Some("count") => title += " -c",
-        _ => {}
-    }
-    if let Some(limit) = input.get("head_limit") {
-        title += &format!(" | head -{limit}");
-    }
-    if let Some(glob) = str_of(input, "glob") {
-        title += &format!(" --include=\"{glob}\"");
-    }
-    if let Some(kind) = str_of(input, "type") {
-        title += &format!(" --type={kind}");
-    }
-    if is_set("multiline") {
-        title += " -P";
-    }
-    if let Some(pattern) = str_of(input, "pattern") {
-        title += &format!(" \"{pattern}\"");
-    }
-    if let Some(path) = first_str(input, &["path", "file_path"]) {
-        title += &format!(" {path}");
-    }
-    title
+    let mut words = vec!["grep".to_owned()];
+    words.extend(["-i", "-n"].into_iter().filter(|flag| is_set(flag)).map(str::to_owned));
+    let counts = ["-A", "-B", "-C"].into_iter().filter_map(|flag| Some((flag, input.get(flag)?)));
+    words.extend(counts.map(|(flag, count)| format!("{flag} {count}")));
+    words.extend(match str_of(input, "output_mode") {
+        Some("files_with_matches") => Some("-l".to_owned()),
+        Some("count") => Some("-c".to_owned()),
+        _ => None,
+    });
+    words.extend(input.get("head_limit").map(|limit| format!("| head -{limit}")));
+    words.extend(str_of(input, "glob").map(|glob| format!("--include=\"{glob}\"")));
+    words.extend(str_of(input, "type").map(|kind| format!("--type={kind}")));
+    words.extend(is_set("multiline").then(|| "-P".to_owned()));
+    words.extend(str_of(input, "pattern").map(|pattern| format!("\"{pattern}\"")));
+    words.extend(first_str(input, &["path", "file_path"]).map(str::to_owned));
+    words.join(" ")
 }
 
 /// What the result adds to the call.

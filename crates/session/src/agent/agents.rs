@@ -94,6 +94,15 @@ impl Agents {
         Ok(link)
     }
 
+    /// A process that serves no client, which is told `initialize`.
+    pub(crate) async fn start_alone(&self, initialize: &Json) -> Result<Arc<Link>, Error> {
+        let strangers = self.strangers.get_or_init(|| keep_strangers(Arc::clone(&self.store))).clone();
+        let purpose = Purpose { home: Weak::new(), strangers, tap: self.tap.clone() };
+        let link = Link::start(&self.source, initialize, purpose, self.start_limit).await?;
+        lock(&self.all).push(Arc::downgrade(&link));
+        Ok(link)
+    }
+
     /// A seat in such a process, for a session. An agent that can't isolate sessions has one process for each.
     pub(crate) async fn seat(&self, profile: &ClientProfile, home: &Arc<Client>) -> Result<Seat, Error> {
         loop {

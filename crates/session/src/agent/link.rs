@@ -158,6 +158,18 @@ impl Link {
         }
     }
 
+    /// All names of the agent: the one in [`Self::info`] first, then its own, then its program's.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let result = self.initialize_result();
+        let info = Members::read(&result).and_then(|members| members.get_some("agentInfo"));
+        let own = info.and_then(Members::read).and_then(|info| Some(info.get_string("name")?.into_owned()));
+        let program = self.program().rsplit('/').next().unwrap_or_default().to_owned();
+        let mut names = vec![self.info().name];
+        names.extend(own.into_iter().chain([program]));
+        names.dedup();
+        names
+    }
+
     /// The program, as errors name it.
     pub(crate) fn program(&self) -> &str {
         self.source.program()
@@ -230,6 +242,13 @@ impl Link {
             let _ = events.try_send(AgentEvent::Update(commands));
         }
         Ok((result, receiver, restored))
+    }
+
+    /// Has all that the agent says of its session `id` come to the caller, what it retells while it opens it among it.
+    /// Nothing, if somebody has it open.
+    pub(crate) fn follow(&self, id: &str) -> Option<Events> {
+        let (events, receiver) = mpsc::channel(SESSION_ROOM);
+        self.lock().go_live(id, events).map(|_| receiver)
     }
 
     fn unsettled_for(&self, id: &str, turns: u32) -> Option<Duration> {

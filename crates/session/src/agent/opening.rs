@@ -29,7 +29,7 @@ impl Opening {
     }
 
     /// The params that open a session in an agent that can do `can`, with its own id if it has one.
-    pub(super) fn params(&self, can: &AgentCapabilities, id: Option<&str>) -> String {
+    pub(crate) fn params(&self, can: &AgentCapabilities, id: Option<&str>) -> String {
         let Self { cwd, directories, mcp, extra } = self;
         let mut params = Object::default();
         if let Some(id) = id {

@@ -51,7 +51,7 @@ impl Opener {
     async fn choose(&self, opened: &mut Opened, choice: &Choice, settings: &Settings) -> Result<(), Error> {
         let set = choice.check(settings).unwrap_or_default();
         let (method, params) = choice_request(choice, &opened.id, settings);
-        let result = opened.ask(method, &params, self.limit).await?;
+        let result = opened.ask(method, &params, self.options.restore_limit).await?;
         let is_told = opened.take_options(Setup::read(result.get()).config_options);
         opened.in_force.mode = set.mode.or(opened.in_force.mode.take());
         opened.in_force.model = set.model.or(opened.in_force.model.take());

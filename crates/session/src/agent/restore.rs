@@ -20,6 +20,7 @@ use super::routes::{AgentEvent, Events, Restored};
 use super::seat::Seat;
 use crate::Error;
 use crate::choices::Setup;
+use crate::layer::LayerOptions;
 
 /// How long a session is waited for that somebody else has open.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -111,16 +112,14 @@ pub(crate) struct Opened {
 pub(crate) struct Opener {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) opening: Opening,
-    pub(crate) policy: Restore,
-    pub(crate) limit: Duration,
-    pub(crate) briefing_limit: usize,
+    pub(crate) options: LayerOptions,
 }
 
 impl Opener {
     /// Has the agent make a session that did not exist before.
     pub(crate) async fn open_new(&self, link: Seat) -> Result<Opened, Error> {
         let params = self.opening.params(&link.capabilities(), None);
-        let (result, events) = link.open("session/new", &params, self.limit).await?;
+        let (result, events) = link.open("session/new", &params, self.options.restore_limit).await?;
         self.opened(link, result, events, Rung::New, None)
     }
 
@@ -149,8 +148,9 @@ impl Opener {
 
     /// The upper rungs: the agent itself has the session. Gives why not.
     async fn reopen(&self, link: &Seat, session: &Session, upto: EntryNumber) -> Result<Result<Opened, String>, Error> {
-        if session.facts.agent.name != link.info().name {
-            return Ok(Err(format!("the session began with another agent, {}", session.facts.agent.name)));
+        let began_with = &session.facts.agent.name;
+        if *began_with != link.info().name && !self.options.are_kin(began_with, &link.names()) {
+            return Ok(Err(format!("the session began with another agent, {began_with}")));
         }
         match &session.facts.agent_session {
             Some(agent_session) => self.open_again(link, agent_session, turns_upto(session, upto)).await,
@@ -213,7 +213,7 @@ impl Opener {
         let params = self.opening.params(&link.capabilities(), Some(id));
         let mut is_first = true;
         loop {
-            match link.reopen(method, (id, turns), &params, self.limit).await {
+            match link.reopen(method, (id, turns), &params, self.options.restore_limit).await {
                 Err(error) if Instant::now() < patience && !link.is_gone() => match Refusal::of(&error) {
                     Refusal::InUse => {}
                     Refusal::Unclear if is_first => {}
@@ -235,7 +235,8 @@ impl Opener {
         let Some(source) = self.fork_source(session, upto).await? else {
             return Ok(Err("the session is a fork, and the agent no longer has its source as it was then".to_owned()));
         };
-        match link.open("session/fork", &self.opening.params(&can, Some(&source.id)), self.limit).await {
+        match link.open("session/fork", &self.opening.params(&can, Some(&source.id)), self.options.restore_limit).await
+        {
             Ok((result, events)) => {
                 let mut opened = self.opened(link.clone(), result, events, Rung::Fork, None)?;
                 opened.lacks = source.lacks;
@@ -294,13 +295,13 @@ impl Opener {
         let takes_record = link.capabilities().transcript;
         // One that takes the record of its own session has all of it, as if it had kept it itself.
         let is_whole = takes_record && session.facts.agent.name == link.info().name;
-        if self.policy == Restore::Required && has_history && !is_whole {
+        if self.options.restore == Restore::Required && has_history && !is_whole {
             let session = session.facts.session_id.clone();
             return Err(Error::RestoreFailed { session, agent: link.program().to_owned(), reason });
         }
         let (mut params, mut rung) = (self.opening.params(&link.capabilities(), None), Rung::New);
         if has_history {
-            rung = match self.policy {
+            rung = match self.options.restore {
                 _ if is_whole => Rung::Transcript,
                 Restore::Fresh => Rung::Fresh,
                 Restore::Rebuild | Restore::Required if takes_record => Rung::Transcript,
@@ -310,12 +311,12 @@ impl Opener {
         if rung == Rung::Transcript {
             params = with_transcript(&params, &self.transcript(session, upto).await?);
         }
-        let (result, events) = link.open("session/new", &params, self.limit).await?;
+        let (result, events) = link.open("session/new", &params, self.options.restore_limit).await?;
         let mut opened = self.opened(link.clone(), result, events, rung, None)?;
         opened.lacks = turns;
         if rung == Rung::Briefing {
             let id = &session.facts.session_id;
-            opened.briefing = Some(briefing(&*self.store, id, upto, self.briefing_limit).await?);
+            opened.briefing = Some(briefing(&*self.store, id, upto, self.options.briefing_limit).await?);
         }
         if has_history && !is_whole {
             opened.remarks.push(rebuilt(rung, &link.info().name, &reason));

@@ -89,14 +89,7 @@ impl Live {
 
     /// What opens the session in an agent.
     pub(crate) fn opener(&self, opening: Opening) -> Opener {
-        let options = &self.layer.options;
-        Opener {
-            store: Arc::clone(&self.layer.store),
-            opening,
-            policy: options.restore,
-            limit: options.restore_limit,
-            briefing_limit: options.briefing_limit,
-        }
+        Opener { store: Arc::clone(&self.layer.store), opening, options: self.layer.options.clone() }
     }
 
     /// Takes what a client sent to open the session; an agent that has it open with other folders or servers has to

@@ -4,6 +4,7 @@
 
 mod raw;
 mod schema;
+mod test_adopt;
 mod test_asks;
 mod test_connection;
 mod test_fuzz;

@@ -49,7 +49,7 @@ pub(super) fn candidates(
         if file == Path::new(STDIN) {
             candidates.push(spool().map_err(|source| Error::CannotRead { file: STDIN.to_owned(), source })?);
         } else if file.is_dir() {
-            let found = walk(file, |inside| is_likely(inside));
+            let found = walk(file, is_likely);
             candidates.extend(found.into_iter().map(|path| Candidate {
                 path,
                 origin: Origin::Found,

@@ -49,7 +49,8 @@ impl<'a> Taker<'a> {
             (Some(Content::History(found)), Some(tool)) if found == tool => self.take_history(found, candidate).await,
             // What just lies in a folder that was named need not be ours to read.
             _ if candidate.origin == Origin::Found && !is_surely_meant(candidate) => Ok(Vec::new()),
-            _ => {
+            (_, Some(tool)) => Ok(vec![Err(Error::NotAHistory { file: name, tool })]),
+            (_, None) => {
                 let source = TranscriptError::NotAnExport;
                 Ok(vec![Err(Error::NotATranscript { file: name, source })])
             }
