@@ -11,7 +11,7 @@ use super::tool_call::{aside, tool_call_lines};
 use super::wrap::{Break, wrap};
 use super::{Detail, Look};
 use crate::protocol::{Failure, PlanEntry, Severity, ToolCall};
-use crate::text::{columns, cut_end, one_line, shown};
+use crate::text::{boundary, cut_end, cut_start, one_line, shown};
 
 /// How many lines of a user's message are shown folded.
 const FOLDED: usize = 12;
@@ -63,12 +63,13 @@ impl Item {
         }
     }
 
-    /// Whether it stands right under `previous`, without a line between them.
-    pub(crate) fn joins(&self, previous: &Self) -> bool {
-        let is_of_work = |item: &Self| matches!(item, Self::ToolCall(_) | Self::Thought(_));
-        let is_aside = |item: &Self| matches!(item, Self::Greeting { .. } | Self::Remark(_));
-        let goes_on = matches!(self, Self::Said(Piece::Code { begins: None, .. }));
-        goes_on || is_of_work(previous) && is_of_work(self) || is_aside(previous) && is_aside(self)
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::ToolCall(_) | Self::Thought(_) => Kind::Work,
+            Self::Greeting { .. } | Self::Remark(_) => Kind::Aside,
+            Self::Said(Piece::Code { begins: None, .. }) => Kind::MoreCode,
+            Self::User(_) | Self::Said(_) | Self::Plan(_) | Self::Notice { .. } | Self::Failure(_) => Kind::Alone,
+        }
     }
 
     /// How many bytes it takes, about.
@@ -89,25 +90,60 @@ impl Item {
     }
 }
 
-/// The lines of `items`, which follow `previous`.
-pub(crate) fn item_lines<'a>(
-    items: impl IntoIterator<Item = &'a Item>,
-    mut previous: Option<&'a Item>,
-    look: Look<'_>,
-) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for item in items {
-        let of_item = item.lines(look);
-        if of_item.is_empty() {
-            continue;
+/// How a thing stands among others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// With a line before it.
+    Alone,
+    /// Right under others of its kind.
+    Work,
+    Aside,
+    /// Right under whatever is there.
+    MoreCode,
+}
+
+impl Kind {
+    fn joins(self, previous: Self) -> bool {
+        match self {
+            Self::Alone => false,
+            Self::Work | Self::Aside => previous == self,
+            Self::MoreCode => true,
         }
-        if previous.is_some_and(|previous| !item.joins(previous)) {
-            lines.push(Line::blank());
-        }
-        lines.extend(of_item);
-        previous = Some(item);
     }
-    lines
+}
+
+/// The lines of things that follow each other.
+#[derive(Debug, Default)]
+pub(crate) struct Column {
+    pub(crate) lines: Vec<Line>,
+    previous: Option<Kind>,
+}
+
+impl Column {
+    /// A column below a thing of the kind `previous`.
+    pub(crate) fn below(previous: Option<Kind>) -> Self {
+        Self { lines: Vec::new(), previous }
+    }
+
+    /// Puts the lines of a thing below all others.
+    pub(crate) fn put(&mut self, kind: Kind, lines: Vec<Line>) {
+        if lines.is_empty() {
+            return;
+        }
+        if self.previous.is_some_and(|previous| !kind.joins(previous)) {
+            self.lines.push(Line::blank());
+        }
+        self.lines.extend(lines);
+        self.previous = Some(kind);
+    }
+
+    /// The same with `items` below.
+    pub(crate) fn with<'a>(mut self, items: impl IntoIterator<Item = &'a Item>, look: Look<'_>) -> Self {
+        for item in items {
+            self.put(item.kind(), item.lines(look));
+        }
+        self
+    }
 }
 
 fn user(text: &str, look: Look<'_>) -> Vec<Line> {
@@ -147,11 +183,11 @@ fn thought(text: &str, look: Look<'_>) -> Vec<Line> {
 
 /// The line of a thought that still goes on: its end.
 pub(crate) fn open_thought(text: &str, width: usize) -> Line {
-    let text = one_line(text);
+    // However long it is, no more of it can be seen.
+    let text = one_line(&text[boundary(text, text.len().saturating_sub(width * 8))..]);
     let mark = Line::styled("✻ ", DIM);
     let room = width.saturating_sub(mark.width());
-    let text = if columns(&text) <= room { text } else { crate::text::cut_start(&text, room).into_owned() };
-    Line::styled(text, THOUGHT).behind(&mark)
+    Line::styled(cut_start(&text, room), THOUGHT).behind(&mark)
 }
 
 fn notice(severity: Severity, title: &str, description: Option<&str>, look: Look<'_>) -> Vec<Line> {
@@ -218,7 +254,7 @@ mod tests {
     }
 
     fn shown(items: &[Item], detail: Detail) -> String {
-        let lines = item_lines(items, None, look(detail));
+        let lines = Column::default().with(items, look(detail)).lines;
         assert!(lines.iter().all(|line| line.width() <= 40), "{lines:#?}");
         lines.iter().map(Line::text).collect::<Vec<_>>().join("\n")
     }

@@ -104,6 +104,12 @@ impl Screen {
         out
     }
 
+    /// What is finished stays as it is, whatever size the terminal gets.
+    pub(crate) fn begin_below(&mut self) {
+        self.above.clear();
+        self.has_more_above = false;
+    }
+
     /// Takes note of another size, after which [`Screen::repaint`] is due. Says how many rows of what is finished it then
     /// wants; `None` for all that was written.
     pub(crate) fn resize(&mut self, size: Size) -> Option<usize> {

@@ -156,6 +156,13 @@ impl Chat {
         self.session.as_ref().filter(|session| session.has_turns).map(|session| session.id.clone())
     }
 
+    /// What is on the terminal stays there as it is.
+    pub(crate) fn begin_below(&mut self) {
+        if let Some(session) = &mut self.session {
+            session.transcript.begin_below();
+        }
+    }
+
     pub(crate) fn close_details(&mut self) {
         self.details = None;
     }
@@ -244,6 +251,7 @@ impl Chat {
         match (tag, outcome) {
             (Tag::Initialize, Ok(result)) => self.initialized(&result),
             (Tag::List, Ok(result)) => self.listed(Page::read(&result)),
+            (Tag::ListMore, Ok(result)) => self.more_listed(Page::read(&result)),
             (Tag::New, Ok(result)) => {
                 let id = result["sessionId"].as_str().unwrap_or_default().to_owned();
                 self.opened(Session::new(id, self.options.cwd.clone(), None), &result);
@@ -256,11 +264,15 @@ impl Chat {
                     self.opened(session, &result);
                 }
             }
-            (Tag::Authenticate, Ok(_)) => self.open_new(),
+            (Tag::Authenticate, Ok(_)) => self.logged_in(),
             (Tag::Prompt(number), outcome) => {
                 let outcome = outcome.map(|result| StopReason::read(&result));
+                let wants_login = outcome.as_ref().is_err_and(|failure| failure.kind == FailureKind::Login);
                 if let Some(session) = &mut self.session {
                     session.answered(number, outcome, self.now);
+                }
+                if wants_login {
+                    self.ask_for_login("The agent wants a login");
                 }
             }
             (Tag::Choose(id, value), Ok(result)) => {
@@ -274,9 +286,9 @@ impl Chat {
             (Tag::Choose(..), Err(failure)) => self.show(Item::Failure(failure)),
             (Tag::Close, _) => {}
             (Tag::New, Err(failure)) if failure.kind == FailureKind::Login && !self.logins.is_empty() => {
-                self.ask_for_login(&failure);
+                self.ask_for_login(&failure.message);
             }
-            (Tag::Initialize | Tag::List | Tag::New | Tag::Load | Tag::Authenticate, Err(failure)) => {
+            (Tag::Initialize | Tag::List | Tag::ListMore | Tag::New | Tag::Load | Tag::Authenticate, Err(failure)) => {
                 self.failed(failure);
             }
         }

@@ -83,4 +83,15 @@ mod tests {
         assert_eq!(own("/model x", &agents), None);
         assert_eq!(all(&agents).iter().filter(|command| command.name == "model").count(), 1);
     }
+
+    #[test]
+    fn the_page_about_the_chat_has_all_commands() {
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/chat.md")).unwrap();
+        let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `/")).collect();
+        let row = |own: Own| {
+            let (first, rest) = own.description().split_at(1);
+            format!("| `/{}` | {}{rest} |", own.name(), first.to_lowercase())
+        };
+        assert_eq!(rows, Own::ALL.map(row));
+    }
 }

@@ -161,6 +161,10 @@ impl<S: AsyncRead + AsyncWrite + Send + 'static> Driver<S> {
                     let outcome = outcome.as_ref().map(Value::to_string);
                     self.connection.respond(&id, outcome.as_deref().map_err(|error| *error)).await
                 }
+                Effect::BeginBelow => {
+                    self.screen.begin_below();
+                    Ok(())
+                }
                 Effect::Redraw => {
                     self.is_resized = true;
                     Ok(())
@@ -217,6 +221,7 @@ impl<S: AsyncRead + AsyncWrite + Send + 'static> Driver<S> {
         self.terminal = Some(Terminal::enter().map_err(ChatError::Terminal)?);
         let size = Terminal::size().map_err(ChatError::Terminal)?;
         self.screen = Screen::new(size, self.screen.colours());
+        self.chat.begin_below();
         self.chat.handle(Event::Resized(size), Instant::now());
         Ok(())
     }

@@ -44,22 +44,21 @@ impl Chat {
             self.key_of_question(key);
         } else if self.menu.is_some() {
             self.key_of_menu(key);
-        } else if self.stage == Stage::Open {
+        } else {
             self.key_of_input(key);
-        } else if action == Some(Action::Leave) {
-            self.end = Some(End::Quit);
         }
     }
 
     /// Ctrl-C: clears or cancels, and the second time quits.
-    pub(super) fn interrupt(&mut self) {
-        if self.quits_until.is_some() || self.stage != Stage::Open {
+    fn interrupt(&mut self) {
+        if self.quits_until.is_some() || self.session.is_none() {
             self.end = Some(End::Quit);
             return;
         }
         self.quits_until = Some(self.now + QUITS_WITHIN);
-        self.menu = None;
-        if !self.input.is_empty() {
+        if self.menu.take().is_some() {
+            self.stage = Stage::Open;
+        } else if !self.input.is_empty() {
             let draft = self.input.take();
             self.history.add(&draft);
             self.completion.reset();
@@ -68,7 +67,7 @@ impl Chat {
         }
     }
 
-    pub(super) fn cancel(&mut self) {
+    fn cancel(&mut self) {
         let questions = std::mem::take(&mut self.questions);
         for question in questions {
             self.answer(question, &Answer::Cancel);
@@ -83,7 +82,7 @@ impl Chat {
         self.input.set(texts.join("\n\n"));
     }
 
-    pub(super) fn key_of_question(&mut self, key: KeyEvent) {
+    fn key_of_question(&mut self, key: KeyEvent) {
         let Some(question) = self.questions.front_mut() else { return };
         if let Answering::Answered(answer) = question.key(key)
             && let Some(question) = self.questions.pop_front()
@@ -101,7 +100,7 @@ impl Chat {
         self.effects.push(Effect::Respond { id: question.id, outcome: Ok(result) });
     }
 
-    pub(super) fn key_of_menu(&mut self, key: KeyEvent) {
+    fn key_of_menu(&mut self, key: KeyEvent) {
         let Some(menu) = &mut self.menu else { return };
         match menu.key(key) {
             Picked::Chosen(value) => {
@@ -127,7 +126,7 @@ impl Chat {
         }
     }
 
-    pub(super) fn chosen(&mut self, value: MenuValue) {
+    fn chosen(&mut self, value: MenuValue) {
         match value {
             MenuValue::NewSession => self.open_new(),
             MenuValue::Session { id, .. } if self.session.as_ref().is_some_and(|session| session.id == id) => {
@@ -146,13 +145,13 @@ impl Chat {
     pub(super) fn paste(&mut self, text: &str) {
         if let (Some(question), false) = (self.questions.front_mut(), self.is_typing) {
             question.paste(text);
-        } else if self.menu.is_none() && self.details.is_none() && self.stage == Stage::Open {
+        } else if self.menu.is_none() && self.details.is_none() {
             self.input.insert(text);
             self.edited();
         }
     }
 
-    pub(super) fn key_of_input(&mut self, key: KeyEvent) {
+    fn key_of_input(&mut self, key: KeyEvent) {
         let action = action(key);
         let commands = self.commands();
         let fitting = self.completion.fitting(&self.input, &commands);
@@ -192,7 +191,7 @@ impl Chat {
         self.act(action);
     }
 
-    pub(super) fn act(&mut self, action: Action) {
+    fn act(&mut self, action: Action) {
         let width = self.input_width();
         match action {
             Action::Send if self.input.before_cursor().ends_with('\\') => {
@@ -245,12 +244,12 @@ impl Chat {
     }
 
     /// The input is another than before.
-    pub(super) fn edited(&mut self) {
+    fn edited(&mut self) {
         self.completion.reset();
         self.history.leave();
     }
 
-    pub(super) fn complete(&mut self, command: Option<&Command>) {
+    fn complete(&mut self, command: Option<&Command>) {
         if let Some(command) = command {
             let blank = if command.input.is_some() { " " } else { "" };
             self.input.set(format!("/{}{blank}", command.name));

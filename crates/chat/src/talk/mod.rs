@@ -49,6 +49,8 @@ pub(crate) enum Event {
 pub(crate) enum Tag {
     Initialize,
     List,
+    /// More of the same list.
+    ListMore,
     New,
     Load,
     /// The prompt with this number.
@@ -76,6 +78,8 @@ pub(crate) enum Effect {
         id: RequestId,
         outcome: Result<Value, RpcError>,
     },
+    /// What is on the terminal is of another session, and stays as it is.
+    BeginBelow,
     /// The screen is to be drawn anew.
     Redraw,
     /// The program is to be stopped until the shell continues it.

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::Tag;
 use super::chat::{Chat, MenuValue, Stage};
 use super::history::History;
 use super::menu::{Menu, MenuRow};
 use super::session::Session;
+use super::{Effect, Tag};
 use crate::look::item::Item;
 use crate::options::Start;
-use crate::protocol::{Choices, Failure, Page, Row};
+use crate::protocol::{Choices, Page, Row};
 use crate::text::one_line;
 
 /// How much of an id is shown.
@@ -31,19 +31,18 @@ impl Chat {
     }
 
     pub(super) fn list(&mut self, cursor: Option<String>) {
-        let mut params = json!({ "cwd": self.options.cwd });
-        if let Some(cursor) = cursor {
-            params["cursor"] = json!(cursor);
+        match cursor {
+            None => self.request("session/list", json!({ "cwd": self.options.cwd }), Tag::List),
+            Some(cursor) => {
+                let params = json!({ "cwd": self.options.cwd, "cursor": cursor });
+                self.request("session/list", params, Tag::ListMore);
+            }
         }
-        self.request("session/list", params, Tag::List);
     }
 
     pub(super) fn listed(&mut self, page: Page) {
         self.next_page = page.next;
-        let rows = page.rows.iter().map(|row| self.menu_row(row)).collect::<Vec<_>>();
-        if let (Stage::Picking, Some(menu)) = (self.stage, &mut self.menu) {
-            return menu.rows.extend(rows);
-        }
+        let rows: Vec<_> = page.rows.iter().map(|row| self.menu_row(row)).collect();
         if rows.is_empty() && self.session.is_none() {
             return self.open_new();
         }
@@ -53,7 +52,16 @@ impl Chat {
         self.stage = Stage::Picking;
     }
 
-    pub(super) fn menu_row(&self, row: &Row) -> MenuRow<MenuValue> {
+    pub(super) fn more_listed(&mut self, page: Page) {
+        let rows: Vec<_> = page.rows.iter().map(|row| self.menu_row(row)).collect();
+        // The list may have been left meanwhile.
+        if let (Stage::Picking, Some(menu)) = (self.stage, &mut self.menu) {
+            menu.rows.extend(rows);
+            self.next_page = page.next;
+        }
+    }
+
+    fn menu_row(&self, row: &Row) -> MenuRow<MenuValue> {
         let age = row.updated_at.as_deref().map(|at| (self.options.age)(at));
         let messages = row.messages.map(|count| format!("{count} {}", if count == 1 { "message" } else { "messages" }));
         let note: Vec<String> = [age, messages, row.agent.clone()].into_iter().flatten().collect();
@@ -87,14 +95,17 @@ impl Chat {
         for prompt in session.transcript.said_by_user() {
             self.history.add(prompt);
         }
-        if let Some(left) = self.session.replace(session) {
+        if let Some(mut left) = self.session.take() {
+            session.transcript.put_before(left.transcript.take_unseen());
             self.request("session/close", json!({ "sessionId": left.id }), Tag::Close);
+            self.effects.push(Effect::BeginBelow);
         }
+        self.session = Some(session);
         self.stage = Stage::Open;
         self.menu = None;
     }
 
-    pub(super) fn greeting(&self, session: &Session) -> Item {
+    fn greeting(&self, session: &Session) -> Item {
         let about = format!("{} · {} · {}", self.options.version, self.agent, (self.options.path)(&session.cwd));
         Item::Greeting { name: "rejoin".to_owned(), about }
     }
@@ -110,15 +121,26 @@ impl Chat {
         }
     }
 
-    pub(super) fn ask_for_login(&mut self, failure: &Failure) {
+    /// Lets the user choose how to log in, and says `why`.
+    pub(super) fn ask_for_login(&mut self, why: &str) {
         let row = |(id, name): &(String, String)| MenuRow {
             label: one_line(name),
             note: String::new(),
             value: MenuValue::Login(id.clone()),
         };
-        let rows = self.logins.iter().map(row).collect();
-        self.menu = Some(Menu::new(format!("{}: log in by", one_line(&failure.message)), rows, 0));
-        self.stage = Stage::Picking;
+        let rows: Vec<_> = self.logins.iter().map(row).collect();
+        if !rows.is_empty() {
+            self.menu = Some(Menu::new(format!("{}: log in by", one_line(why)), rows, 0));
+            (self.stage, self.next_page) = (Stage::Picking, None);
+        }
+    }
+
+    pub(super) fn logged_in(&mut self) {
+        if self.session.is_none() {
+            return self.open_new();
+        }
+        self.stage = Stage::Open;
+        self.show(Item::Remark("logged in: say it again".to_owned()));
     }
 }
 

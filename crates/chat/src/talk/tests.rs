@@ -1,5 +1,7 @@
 //! The chat as a table of what happens: keys and messages in, requests and a screen out.
 
+#![expect(clippy::needless_pass_by_value, reason = "what happens reads better without a borrow")]
+
 use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -72,6 +74,7 @@ impl Desk {
                 Effect::Notify { method, params } => format!("notify {method} {params}"),
                 Effect::Respond { id, outcome: Ok(result) } => format!("respond {} {result}", id.as_json()),
                 Effect::Respond { id, outcome: Err(error) } => format!("refuse {} {error}", id.as_json()),
+                Effect::BeginBelow => "begin below".to_owned(),
                 Effect::Redraw => "redraw".to_owned(),
                 Effect::Suspend => "suspend".to_owned(),
             });
@@ -145,7 +148,10 @@ impl Desk {
         self.finished.extend(frame.finished.iter().map(Line::text));
         let mut live: Vec<String> = frame.live.iter().map(Line::text).collect();
         assert!(live.len() <= self.chat.size().height, "{live:#?}");
-        assert!(frame.live.iter().all(|line| line.width() <= self.chat.size().width), "{live:#?}");
+        // In less than this even a single character may have no room.
+        let width = self.chat.size().width.max(6);
+        let too_wide = frame.finished.iter().chain(&frame.live).find(|line| line.width() > width);
+        assert_eq!(too_wide, None, "in {width} columns");
         if let Some((row, column)) = frame.cursor {
             let at = crate::text::fitting_bytes(&live[row], column);
             live[row].insert(at, '▮');
@@ -265,7 +271,7 @@ fn more_sessions_are_fetched_when_the_last_is_reached() {
     desk.take_sent();
     desk.key(KeyCode::Up);
     assert_eq!(desk.take_sent(), [r#"session/list {"cwd":"/src/app","cursor":"more"}"#]);
-    desk.answer(Tag::List, sessions(None));
+    desk.answer(Tag::ListMore, sessions(None));
     assert_eq!(desk.screen().matches("Paint the fence").count(), 2);
 }
 
@@ -508,6 +514,29 @@ fn an_agent_that_wants_a_login_gets_one() {
 }
 
 #[test]
+fn a_turn_that_needs_a_login_offers_one() {
+    let mut desk = Desk::open();
+    desk.prompt("one");
+    desk.refuse(Tag::Prompt(0), RpcError::new(-32000, "expired").with_data(&json!({ "kind": "auth_required" })));
+    let screen = desk.screen();
+    assert!(screen.contains("✗ expired") && screen.contains("The agent wants a login: log in by"), "{screen}");
+    desk.key(KeyCode::Enter);
+    desk.answer(Tag::Authenticate, json!({}));
+    assert!(desk.screen().contains("logged in: say it again"));
+}
+
+#[test]
+fn what_is_typed_before_there_is_a_session_is_not_lost() {
+    let mut desk = Desk::new(Start::New, 60, 24);
+    desk.take_sent();
+    desk.prompt("early");
+    assert!(desk.screen().contains("opening a session") && desk.input() == "❯ early▮");
+    desk.answer(Tag::New, json!({ "sessionId": "s1" }));
+    desk.key(KeyCode::Enter);
+    assert_eq!(desk.take_sent().len(), 1);
+}
+
+#[test]
 fn without_a_session_a_failure_is_the_end() {
     let mut desk = Desk::new(Start::New, 60, 24);
     desk.refuse(Tag::New, RpcError::new(-32010, "it died").with_data(&json!({ "kind": "agent_failed" })));
@@ -546,7 +575,7 @@ fn another_session_can_be_gone_to() {
     desk.answer(Tag::New, json!({ "sessionId": "s2" }));
     assert_eq!(
         desk.take_sent(),
-        [r#"session/new {"cwd":"/src/app","mcpServers":[]}"#, r#"session/close {"sessionId":"s1"}"#]
+        [r#"session/new {"cwd":"/src/app","mcpServers":[]}"#, r#"session/close {"sessionId":"s1"}"#, "begin below"]
     );
     desk.tell_of("s1", json!({ "sessionUpdate": "weather" }));
     desk.prompt("hi");
@@ -593,4 +622,62 @@ fn unknown_updates_have_a_place() {
     let mut desk = Desk::open();
     desk.tell(json!({ "sessionUpdate": "weather" }));
     assert!(desk.screen().contains("\n[weather]\n"));
+}
+
+#[test]
+fn whatever_happens_fits_on_the_screen() {
+    let keys = [
+        KeyCode::Enter,
+        KeyCode::Esc,
+        KeyCode::Tab,
+        KeyCode::BackTab,
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Left,
+        KeyCode::Backspace,
+        KeyCode::Char('/'),
+        KeyCode::Char('?'),
+        KeyCode::Char('東'),
+        KeyCode::Char('y'),
+    ];
+    let texts = [
+        "# 東京\n\n- a",
+        "```rust\nlet x = 1;\n",
+        "```\n",
+        "| a | b |\n|---|---|\n| 1 |",
+        "word ",
+        "\n\n",
+        "👨‍👩‍👧\t\x1b[2J",
+    ];
+    for seed in 1..=20_u64 {
+        let (mut desk, mut state, mut n_prompts) = (Desk::open(), seed, 0);
+        let mut pick = |count: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(state >> 33).unwrap() % count
+        };
+        for step in 0..300 {
+            match pick(10) {
+                0..4 => desk.key(keys[pick(keys.len())]),
+                4 => desk.control(['t', 'o', 'j', 'w', 'k'][pick(5)]),
+                5 | 6 => desk.say(texts[pick(texts.len())]),
+                7 => {
+                    let status = ["pending", "in_progress", "completed", "failed"][pick(4)];
+                    let (id, text) = (pick(3).to_string(), texts[pick(texts.len())]);
+                    let content = json!([{ "type": "content", "content": { "type": "text", "text": text } }]);
+                    desk.tell(json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": text, "status": status, "content": content }));
+                }
+                8 => desk.happen(Event::Resized(Size { width: 1 + pick(90), height: 1 + pick(30) })),
+                _ if pick(2) == 0 => desk.ask(step),
+                _ => {
+                    desk.answer(Tag::Prompt(n_prompts), stopped("end_turn"));
+                    n_prompts += 1;
+                }
+            }
+            desk.wait(Duration::from_millis(300));
+            desk.screen();
+            let size = desk.chat.size();
+            let full = desk.chat.full_screen().unwrap_or_default();
+            assert!(full.len() <= size.height.max(2), "{full:#?}");
+        }
+    }
 }

@@ -6,15 +6,19 @@
 use std::collections::VecDeque;
 
 use crate::look::Look;
-use crate::look::item::{Item, item_lines, open_thought};
+use crate::look::item::{Column, Item, Kind, open_thought};
 use crate::look::line::Line;
 use crate::look::splitter::Splitter;
 use crate::look::tool_call::{head, tool_call_lines};
 use crate::protocol::{PlanEntry, Role, Severity, ToolCall, Update};
+use crate::text::boundary;
 
 /// How much is kept.
 const ITEMS: usize = 4_000;
 const BYTES: usize = 4 * 1024 * 1024;
+
+/// How much is kept of words that are not finished piece by piece.
+const WORDS: usize = 256 * 1024;
 
 /// How many of the things in a history are shown when it is loaded.
 const SHOWN_OF_HISTORY: usize = 300;
@@ -25,10 +29,13 @@ pub(crate) struct Transcript {
     /// What is finished, the oldest first.
     kept: VecDeque<Item>,
     n_bytes: usize,
-    /// How many of the first of those are on the screen.
+    /// Those from the first number to the second, counted from the first that is kept, are what the terminal was last
+    /// given to show.
+    n_before: usize,
     n_shown: usize,
-    /// How many are not kept any more.
+    /// How many are not kept any more, and how many of them nobody has seen.
     n_dropped: usize,
+    n_missed: usize,
     /// What goes on, in its order.
     open: Vec<Open>,
     plan: Vec<PlanEntry>,
@@ -114,7 +121,26 @@ impl Transcript {
             self.n_bytes += item.size();
             self.kept.insert(n_skipped, item);
         }
-        self.n_shown = n_skipped;
+        (self.n_before, self.n_shown, self.n_missed) = (n_skipped, n_skipped, 0);
+    }
+
+    /// What is on the terminal stays there as it is, whatever comes.
+    pub(crate) fn begin_below(&mut self) {
+        self.n_before = self.n_shown;
+    }
+
+    /// Puts `items` of another session before everything.
+    pub(crate) fn put_before(&mut self, items: Vec<Item>) {
+        for item in items.into_iter().rev() {
+            self.n_bytes += item.size();
+            self.kept.insert(self.n_shown, item);
+        }
+    }
+
+    /// What nobody has seen yet.
+    pub(crate) fn take_unseen(&mut self) -> Vec<Item> {
+        self.end_turn();
+        self.kept.split_off(self.n_shown).into()
     }
 
     pub(crate) fn plan(&self) -> &[PlanEntry] {
@@ -139,46 +165,42 @@ impl Transcript {
 
     /// The lines of what was finished since this was last asked.
     pub(crate) fn take_finished(&mut self, look: Look<'_>) -> Vec<Line> {
-        let previous = self.n_shown.checked_sub(1).and_then(|at| self.kept.get(at));
-        let lines = item_lines(self.kept.range(self.n_shown..), previous, look);
+        let above = (self.n_before..self.n_shown).next_back().and_then(|at| self.kept.get(at));
+        let mut column = Column::below(above.map(Item::kind));
+        let n_missed = std::mem::take(&mut self.n_missed);
+        if n_missed > 0 {
+            let missed = Item::Remark(format!("{n_missed} parts came too fast to be shown"));
+            column.put(missed.kind(), missed.lines(look));
+        }
+        let column = column.with(self.kept.range(self.n_shown..), look);
         self.n_shown = self.kept.len();
-        lines
+        column.lines
     }
 
     /// The lines of what goes on; of the call `asked`, which is asked about, only what it is.
     pub(crate) fn open_lines(&self, look: Look<'_>, asked: Option<&str>) -> Vec<Line> {
-        let mut lines = Vec::new();
-        let mut previous = self.kept.back().cloned();
+        let mut column = Column::below(self.kept.back().map(Item::kind));
         for open in &self.open {
-            let (item, of_item) = match open {
-                Open::Finished(item) => (item.clone(), item.lines(look)),
+            match open {
+                Open::Finished(item) => column.put(item.kind(), item.lines(look)),
                 Open::Call(call) => {
                     let is_asked = asked.is_some_and(|id| id == call.id);
-                    let lines = if is_asked { head(call, look) } else { tool_call_lines(call, look) };
-                    (Item::ToolCall(call.clone()), lines)
+                    column.put(Kind::Work, if is_asked { head(call, look) } else { tool_call_lines(call, look) });
                 }
                 Open::Words { role: Role::Thought, text: Words::Whole(text), .. } => {
-                    (Item::Thought(String::new()), vec![open_thought(text, look.width)])
+                    column.put(Kind::Work, vec![open_thought(text, look.width)]);
                 }
                 Open::Words { role, text: Words::Whole(text), .. } => {
                     let item = whole(*role, text.clone());
-                    let lines = item.lines(look);
-                    (item, lines)
+                    column.put(item.kind(), item.lines(look));
                 }
                 Open::Words { text: Words::Said(splitter), .. } => {
-                    let Some(piece) = splitter.tail() else { continue };
-                    let item = Item::Said(piece);
-                    let lines = item.lines(look);
-                    (item, lines)
+                    let item = splitter.tail().map(Item::Said);
+                    column = column.with(&item, look);
                 }
-            };
-            if previous.as_ref().is_some_and(|previous| !item.joins(previous)) {
-                lines.push(Line::blank());
             }
-            lines.extend(of_item);
-            previous = Some(item);
         }
-        lines
+        column.lines
     }
 
     /// Finishes the first of what goes on, as it is, because there is no room for it. Says whether there was one.
@@ -199,11 +221,11 @@ impl Transcript {
     /// The last `n_rows` lines of what is on the screen; all of it, if no number is given.
     pub(crate) fn shown_lines(&self, n_rows: Option<usize>, look: Look<'_>) -> Vec<Line> {
         let (mut first, mut n_lines) = (self.n_shown, 0);
-        while first > 0 && n_rows.is_none_or(|n_rows| n_lines <= n_rows) {
+        while first > self.n_before && n_rows.is_none_or(|n_rows| n_lines <= n_rows) {
             first -= 1;
             n_lines += self.kept[first].lines(look).len() + 1;
         }
-        let mut lines = item_lines(self.kept.range(first..self.n_shown), None, look);
+        let mut lines = Column::default().with(self.kept.range(first..self.n_shown), look).lines;
         if let Some(n_rows) = n_rows {
             lines.drain(..lines.len().saturating_sub(n_rows));
         }
@@ -217,7 +239,7 @@ impl Transcript {
             lines.extend(Item::Remark("what came before is not kept here".to_owned()).lines(look));
             lines.push(Line::blank());
         }
-        lines.extend(item_lines(&self.kept, None, look));
+        lines.extend(Column::default().with(&self.kept, look).lines);
         lines.extend(self.open_lines(look, None));
         if !self.plan.is_empty() {
             lines.push(Line::blank());
@@ -239,7 +261,10 @@ impl Transcript {
         }
         let Some(Open::Words { text: words, .. }) = self.open.last_mut() else { return };
         match words {
-            Words::Whole(whole) => whole.push_str(text),
+            Words::Whole(whole) => {
+                let room = WORDS.saturating_sub(whole.len());
+                whole.push_str(&text[..boundary(text, room)]);
+            }
             Words::Said(splitter) => {
                 let pieces = splitter.push(text);
                 let at = self.open.len() - 1;
@@ -318,6 +343,8 @@ impl Transcript {
         while (self.kept.len() > ITEMS || self.n_bytes > BYTES) && self.kept.len() > 1 {
             let dropped = self.kept.pop_front();
             self.n_bytes = self.n_bytes.saturating_sub(dropped.as_ref().map_or(0, Item::size));
+            self.n_missed += usize::from(self.n_shown == 0);
+            self.n_before = self.n_before.saturating_sub(1);
             self.n_shown = self.n_shown.saturating_sub(1);
             self.n_dropped += 1;
         }
@@ -452,6 +479,16 @@ mod tests {
     }
 
     #[test]
+    fn what_came_too_fast_is_told_of() {
+        let mut transcript = Transcript::default();
+        for number in 0..ITEMS + 5 {
+            transcript.push(Item::Remark(number.to_string()));
+        }
+        let shown = text(&transcript.take_finished(LOOK));
+        assert_eq!(shown[..2], ["5 parts came too fast to be shown", "5"]);
+    }
+
+    #[test]
     fn what_is_on_the_screen_can_be_shown_again() {
         let mut transcript = Transcript::default();
         transcript.push(Item::User("one".to_owned()));
@@ -460,5 +497,8 @@ mod tests {
         transcript.push(Item::User("three".to_owned()));
         assert_eq!(transcript.shown_lines(None, LOOK), all);
         assert_eq!(text(&transcript.shown_lines(Some(2), LOOK)), ["", "❯ two"]);
+        transcript.begin_below();
+        assert_eq!(text(&transcript.take_finished(LOOK)), ["❯ three"]);
+        assert_eq!(text(&transcript.shown_lines(None, LOOK)), ["❯ three"]);
     }
 }

@@ -110,7 +110,8 @@ impl Chat {
             part.push(Line::styled("  Enter chooses · type to narrow · Esc closes", DIM).cut(width));
             return part;
         }
-        if self.stage == Stage::Open {
+        // Whoever starts to type before there is a session can do so.
+        if self.stage == Stage::Open || !self.input.is_empty() {
             part.push(self.rule());
             part.append(self.input());
             part.lines.extend(self.below_input(height));

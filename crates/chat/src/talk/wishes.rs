@@ -2,14 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::End;
-use super::Tag;
-use super::chat::{Chat, MenuValue};
+use super::chat::{Chat, MenuValue, Stage};
 use super::commands::{self, Own};
 use super::details::{About, Details};
 use super::menu::{Menu, MenuRow};
 use super::question::Question;
 use super::view::key_lines;
+use super::{End, Tag};
 use crate::look::Detail;
 use crate::look::item::Item;
 use crate::look::line::Line;
@@ -18,7 +17,8 @@ use crate::text::one_line;
 
 impl Chat {
     pub(super) fn send(&mut self) {
-        let Some(session) = &mut self.session else { return };
+        // What is typed before there is a session waits in the input.
+        let Some(session) = self.session.as_mut().filter(|_| self.stage == Stage::Open) else { return };
         let text = self.input.text().trim_end().to_owned();
         if text.trim().is_empty() {
             return;
@@ -35,7 +35,7 @@ impl Chat {
         self.request("session/prompt", params, Tag::Prompt(number));
     }
 
-    pub(super) fn run(&mut self, own: Own) {
+    fn run(&mut self, own: Own) {
         match own {
             Own::Mode => {
                 let mode = self.session.as_ref().and_then(|session| session.choices.mode()).map(|it| it.id.clone());
@@ -115,7 +115,7 @@ impl Chat {
         self.details = Some(Details::new(about, lines, self.size));
     }
 
-    pub(super) fn whole_conversation(&self) -> Vec<Line> {
+    fn whole_conversation(&self) -> Vec<Line> {
         let look = self.look(Detail::Full);
         let mut lines = self.session.as_ref().map(|session| session.transcript.all_lines(look)).unwrap_or_default();
         if let Some(call) = self.questions.front().and_then(Question::call) {
