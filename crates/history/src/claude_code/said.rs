@@ -38,6 +38,7 @@ impl Speaker {
             (Some("user"), Place::Inside) => self.hear(at, record, &message["content"]),
             (Some("user"), Place::Beside | Place::Outside) => self.results(at, &message["content"]),
             (Some("assistant"), _) => self.answer(at, record, message),
+            (Some("attachment"), Place::Inside) => queued(at, record),
             _ => Vec::new(),
         };
         if told.is_empty() {
@@ -66,22 +67,7 @@ impl Speaker {
             return told;
         }
         let mut told_all = self.results(at, content);
-        let mut say = |content| told_all.push(told(at, &chunk(Voice::User, content, id)));
-        match content {
-            Value::String(said) => typed(said).into_iter().for_each(|said| say(text(said))),
-            Value::Array(blocks) => {
-                for block in blocks {
-                    match str_of(block, "type") {
-                        Some("text") => {
-                            str_of(block, "text").and_then(typed).into_iter().for_each(|said| say(text(said)));
-                        }
-                        Some("image") => say(image(&block["source"])),
-                        _ => {}
-                    }
-                }
-            }
-            _ => {}
-        }
+        told_all.extend(said_by_user(at, content, id));
         told_all
     }
 
@@ -133,6 +119,31 @@ impl Speaker {
         self.calls.insert(id, call);
         update
     }
+}
+
+/// What the user said while the agent was at work: it is kept apart from other messages.
+fn queued(at: Timestamp, record: &Value) -> Vec<Told> {
+    let attachment = &record["attachment"];
+    if str_of(attachment, "type") != Some("queued_command") || record["isMeta"] == true || attachment["isMeta"] == true
+    {
+        return Vec::new();
+    }
+    let id = str_of(attachment, "source_uuid").or_else(|| str_of(record, "uuid"));
+    said_by_user(at, &attachment["prompt"], id)
+}
+
+fn said_by_user(at: Timestamp, content: &Value, id: Option<&str>) -> Vec<Told> {
+    let block = |block: &Value| match str_of(block, "type")? {
+        "text" => str_of(block, "text").and_then(typed).map(text),
+        "image" => Some(image(&block["source"])),
+        _ => None,
+    };
+    let blocks: Vec<Value> = match content {
+        Value::String(said) => typed(said).map(text).into_iter().collect(),
+        Value::Array(blocks) => blocks.iter().filter_map(block).collect(),
+        _ => Vec::new(),
+    };
+    blocks.into_iter().map(|block| told(at, &chunk(Voice::User, block, id))).collect()
 }
 
 /// The text member `name` of `block`, unless it is empty.

@@ -175,6 +175,21 @@ fn an_interruption_ends_the_turn_and_is_no_message() {
 }
 
 #[test]
+fn what_the_user_said_while_the_agent_worked_is_part_of_it() {
+    let queued = json!({
+        "type": "attachment", "uuid": "q1", "parentUuid": "a1", "isSidechain": false,
+        "timestamp": "2026-05-04T10:00:02.000Z",
+        "attachment": { "type": "queued_command", "prompt": "and make it shine", "commandMode": "prompt" },
+    });
+    let script = Script::new().user("u1", None, "paint it").agent("a1", "u1", "at once").line(queued).agent(
+        "a2",
+        "q1",
+        "it shines",
+    );
+    assert_eq!(script.read(), "user: paint it\nagent: at once\nuser: and make it shine\nagent: it shines");
+}
+
+#[test]
 fn titles_are_a_persons_or_the_tools() {
     let about = |line: Value| {
         let script = Script::new().user("u1", None, "one").agent("a1", "u1", "two").line(line);

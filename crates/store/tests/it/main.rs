@@ -6,3 +6,4 @@
 mod contract;
 mod crash;
 mod sqlite;
+mod take_in;

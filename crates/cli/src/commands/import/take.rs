@@ -47,8 +47,9 @@ impl<'a> Taker<'a> {
             (Some(Content::Export), None) => Ok(vec![self.take_export(&candidate.path, &name).await]),
             (Some(Content::History(found)), None) => self.take_history(found, candidate).await,
             (Some(Content::History(found)), Some(tool)) if found == tool => self.take_history(found, candidate).await,
-            // What just lies in a folder that was named need not be ours to read.
-            _ if candidate.origin == Origin::Found && !is_surely_meant(candidate) => Ok(Vec::new()),
+            // What just lies in a folder that was named need not be what was asked for, or ours to read.
+            (Some(_), _) if candidate.origin == Origin::Found && candidate.tool.is_none() => Ok(Vec::new()),
+            (None, _) if candidate.origin == Origin::Found && !is_surely_meant(candidate) => Ok(Vec::new()),
             (_, Some(tool)) => Ok(vec![Err(Error::NotAHistory { file: name, tool })]),
             (_, None) => {
                 let source = TranscriptError::NotAnExport;
