@@ -79,7 +79,7 @@ pub struct Damage {
 pub struct Retention {
     /// Those used within this many milliseconds.
     pub max_age_millis: Option<i64>,
-    /// As many of the most recently used as fit in this many bytes.
+    /// As many of the most recently used as fit in this many bytes. The store's files are somewhat larger.
     pub max_bytes: Option<u64>,
 }
 
@@ -92,7 +92,7 @@ pub struct Pruned {
     pub title: Option<String>,
     /// When it was last used.
     pub updated_at: Timestamp,
-    /// The bytes of its own entries.
+    /// The bytes of its own: what is known of it, and its entries.
     pub bytes: u64,
 }
 

@@ -2,6 +2,7 @@
 
 mod copies;
 
+use futures::{FutureExt, StreamExt, stream};
 use rejoin_transcript::SessionFacts;
 
 use self::copies::Copies;
@@ -9,6 +10,9 @@ use super::{Context, Outcome, count, find_all, title_of, write_done};
 use crate::ask::{Consent, is_wanted};
 use crate::error::Error;
 use crate::report;
+
+/// How many sessions are deleted at once: the files are cleaned once for all of them.
+const AT_ONCE: usize = 32;
 
 /// Delete sessions for good
 #[derive(Debug, clap::Args)]
@@ -46,8 +50,10 @@ pub(super) async fn run(args: DeleteArgs, context: &mut Context) -> Result<Outco
         return Ok(Outcome::NotWanted);
     }
     let (mut copies, mut outcome) = (Copies::default(), Outcome::Done);
-    for facts in &sessions {
-        match store.delete(&facts.session_id).await {
+    let deleted = stream::iter(&sessions).map(|facts| store.delete(&facts.session_id).map(move |done| (facts, done)));
+    let mut deleted = deleted.buffered(AT_ONCE);
+    while let Some((facts, done)) = deleted.next().await {
+        match done {
             Ok(()) => {
                 copies.note(facts);
                 write_done(&mut context.out, "deleted", facts)?;

@@ -52,8 +52,8 @@ struct Removed {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Sessions that were never prompted are removed too, when they are older than `empty_session_limit`. Archived sessions are \
-sessions like the others. A session whose turn is running is kept, and agents keep their own copies. The limits can be \
-settings: `gc_older_than` and `gc_max_size`.
+sessions like the others. A session whose turn is running is kept, and agents keep their own copies. With its index the store takes some more bytes \
+than its sessions. The limits can be settings: `gc_older_than` and `gc_max_size`.
 
 Examples:
   rejoin gc --older-than 90d --dry-run    what would be removed
@@ -64,7 +64,7 @@ pub(crate) struct GcArgs {
     #[arg(long, value_name = "TIME", value_parser = read_duration)]
     pub(crate) older_than: Option<Duration>,
 
-    /// Remove the oldest sessions until the entries of the others have at most so many bytes, such as 2GiB
+    /// Remove the oldest sessions until the others have at most so many bytes, such as 2GiB
     #[arg(long, value_name = "SIZE", value_parser = read_bytes)]
     pub(crate) max_size: Option<usize>,
 

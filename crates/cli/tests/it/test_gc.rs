@@ -29,8 +29,8 @@ fn help() {
 
     Options:
           --older-than <TIME>  Remove sessions that were not used for so long, such as 90d
-          --max-size <SIZE>    Remove the oldest sessions until the entries of the others have at most
-                               so many bytes, such as 2GiB
+          --max-size <SIZE>    Remove the oldest sessions until the others have at most so many bytes,
+                               such as 2GiB
           --dry-run            Only show what would be removed
       -y, --yes                Do not ask
           --json               Write a JSON object
@@ -38,7 +38,8 @@ fn help() {
 
     Sessions that were never prompted are removed too, when they are older than `empty_session_limit`.
     Archived sessions are sessions like the others. A session whose turn is running is kept, and agents
-    keep their own copies. The limits can be settings: `gc_older_than` and `gc_max_size`.
+    keep their own copies. With its index the store takes some more bytes than its sessions. The limits
+    can be settings: `gc_older_than` and `gc_max_size`.
 
     Examples:
       rejoin gc --older-than 90d --dry-run    what would be removed
@@ -54,9 +55,9 @@ async fn what_is_old_is_removed_and_can_be_seen_before() {
 
     insta::assert_snapshot!(world.run(&["gc", "--older-than", "90d", "--dry-run"]), @"
     ID     TITLE          UPDATED        SIZE
-    older  this is older  2022-01-02  1.1 KiB
-    old    this is old    2023-01-02  1.1 KiB
-    would remove 2 sessions with 2.3 KiB, and 1 session never prompted
+    older  this is older  2022-01-02  1.6 KiB
+    old    this is old    2023-01-02  1.6 KiB
+    would remove 2 sessions with 3.3 KiB, and 1 session never prompted
     --- exit 0
     ");
     insta::assert_snapshot!(world.run(&["gc", "--older-than", "90d", "--dry-run", "--json"]), @r#"
@@ -67,13 +68,13 @@ async fn what_is_old_is_removed_and_can_be_seen_before() {
           "sessionId": "older",
           "title": "this is older",
           "updatedAt": "2022-01-02T03:04:05.000Z",
-          "bytes": 1163
+          "bytes": 1682
         },
         {
           "sessionId": "old",
           "title": "this is old",
           "updatedAt": "2023-01-02T03:04:05.000Z",
-          "bytes": 1161
+          "bytes": 1676
         }
       ],
       "empty": 1
@@ -82,9 +83,9 @@ async fn what_is_old_is_removed_and_can_be_seen_before() {
     "#);
     insta::assert_snapshot!(world.run(&["gc", "--older-than", "90d", "--yes"]), @"
     ID     TITLE          UPDATED        SIZE
-    older  this is older  2022-01-02  1.1 KiB
-    old    this is old    2023-01-02  1.1 KiB
-    removed 2 sessions with 2.3 KiB, and 1 session never prompted
+    older  this is older  2022-01-02  1.6 KiB
+    old    this is old    2023-01-02  1.6 KiB
+    removed 2 sessions with 3.3 KiB, and 1 session never prompted
     --- exit 0
     ");
     insta::assert_snapshot!(world.run(&["gc", "--older-than", "90d", "--yes"]), @"
@@ -97,10 +98,10 @@ async fn what_is_old_is_removed_and_can_be_seen_before() {
 #[tokio::test]
 async fn the_oldest_go_until_the_others_are_small_enough() {
     let world = filled().await;
-    insta::assert_snapshot!(world.run(&["gc", "--max-size", "3KiB", "--dry-run"]), @"
+    insta::assert_snapshot!(world.run(&["gc", "--max-size", "4KiB", "--dry-run"]), @"
     ID     TITLE          UPDATED        SIZE
-    older  this is older  2022-01-02  1.1 KiB
-    would remove 1 session with 1.1 KiB, and 1 session never prompted
+    older  this is older  2022-01-02  1.6 KiB
+    would remove 1 session with 1.6 KiB, and 1 session never prompted
     --- exit 0
     ");
 }
@@ -128,13 +129,13 @@ async fn the_limits_can_be_settings_of_the_user_and_not_of_a_project() {
     world.write("home/.config/rejoin/config.toml", "gc_older_than = '700 days'\n");
     insta::assert_snapshot!(world.run_in("home", &[], &["gc", "--dry-run"]), @"
     ID     TITLE          UPDATED        SIZE
-    older  this is older  2022-01-02  1.1 KiB
-    old    this is old    2023-01-02  1.1 KiB
-    would remove 2 sessions with 2.3 KiB, and 1 session never prompted
+    older  this is older  2022-01-02  1.6 KiB
+    old    this is old    2023-01-02  1.6 KiB
+    would remove 2 sessions with 3.3 KiB, and 1 session never prompted
     --- exit 0
     ");
     let all = world.run_in("home", &[("REJOIN_GC_MAX_SIZE", "1B")], &["gc", "--dry-run"]).stdout;
-    assert!(all.ends_with("would remove 3 sessions with 3.4 KiB, and 1 session never prompted\n"), "{all}");
+    assert!(all.ends_with("would remove 3 sessions with 4.9 KiB, and 1 session never prompted\n"), "{all}");
 }
 
 #[tokio::test]
@@ -148,9 +149,9 @@ async fn at_a_terminal_it_shows_what_goes_and_asks() {
     insta::assert_snapshot!(format!("{}--- exit {}", seen.replace("n\n", "\n"), code.unwrap()), @"
 
     ID     TITLE          UPDATED        SIZE
-    older  this is older  2022-01-02  1.1 KiB
-    old    this is old    2023-01-02  1.1 KiB
-    Remove 2 sessions with 2.3 KiB, and 1 session never prompted for good? [y/N] --- exit 1
+    older  this is older  2022-01-02  1.6 KiB
+    old    this is old    2023-01-02  1.6 KiB
+    Remove 2 sessions with 3.3 KiB, and 1 session never prompted for good? [y/N] --- exit 1
     ");
     assert!(world.run(&["list"]).stdout.contains("this is old"));
     insta::assert_snapshot!(world.run(&["gc", "--older-than", "90d"]), @"

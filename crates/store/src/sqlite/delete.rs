@@ -100,9 +100,12 @@ fn candidate(db: &Db<'_>, log: Log, now: Timestamp) -> Result<Option<(SessionFac
     }))
 }
 
-/// The bytes of a log's own entries and of the big content they use.
+/// The bytes of what is known of a session, of its log's own entries, and of the big content they use. What is made of
+/// these, and how SQLite lays them out, comes on top.
 fn own_bytes(db: &Db<'_>, log: Log) -> Result<u64, StoreError> {
     let number = |row: &Row<'_>| row.get::<_, u64>(0);
+    let known = "SELECT octet_length(facts) + octet_length(settings) FROM session WHERE log = ?1";
+    let known = db.query_one(known, [log.0], number)?;
     let entries = db.query_one(
         "SELECT coalesce(sum(octet_length(body) + coalesce(octet_length(extra), 0)), 0) FROM entry
          WHERE id > ?1 AND id <= ?2",
@@ -114,7 +117,7 @@ fn own_bytes(db: &Db<'_>, log: Log) -> Result<u64, StoreError> {
         [log.0],
         number,
     )?;
-    Ok(entries.unwrap_or_default() + contents.unwrap_or_default())
+    Ok([known, entries, contents].into_iter().flatten().sum())
 }
 
 /// Removes the sessions made before `before` that were never prompted.

@@ -73,8 +73,8 @@ enum Job {
 }
 
 enum Alone {
-    /// Remove what was deleted from the files.
-    Scrub(Scrub, Reply),
+    /// Remove what was deleted from the files, once for all who wait for it.
+    Scrub(Scrub, Vec<Reply>),
     /// Write the write-ahead log back into the file.
     Checkpoint,
 }
@@ -83,7 +83,7 @@ enum Alone {
 ///
 /// SQLite overwrites what is deleted, but when it moves rows between pages it leaves copies in the unused parts of
 /// pages. Only writing the whole file anew removes those, which takes time in proportion to it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Scrub {
     /// As thoroughly as nobody notices: whole if the file is small.
     Quick,
@@ -167,7 +167,7 @@ impl Writer {
     /// Removes what was deleted from the files.
     pub(super) async fn scrub(&self, scrub: Scrub) -> Result<(), StoreError> {
         let (sender, done) = oneshot::channel();
-        self.push(Job::Alone(Alone::Scrub(scrub, reply_to(sender))));
+        self.handle.shared.push_scrub(scrub, reply_to(sender));
         self.lead_on_thread();
         done.await.map_err(|_| StoreError::Closed)?
     }
@@ -206,7 +206,7 @@ impl WriterHandle {
     /// As [`Writer::scrub`], for a thread that may wait.
     pub(super) fn scrub_here(&self, scrub: Scrub) -> Result<(), StoreError> {
         let (sender, done) = oneshot::channel();
-        self.shared.queue().push_back(Job::Alone(Alone::Scrub(scrub, reply_to(sender))));
+        self.shared.push_scrub(scrub, reply_to(sender));
         self.shared.lead(Leader::Thread);
         done.blocking_recv().map_err(|_| StoreError::Closed)?
     }
@@ -228,6 +228,22 @@ fn reply_to(sender: oneshot::Sender<Result<(), StoreError>>) -> Reply {
 impl Shared {
     fn queue(&self) -> MutexGuard<'_, VecDeque<Job>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for a scrub. One that has not begun will do: what is to be removed was deleted before.
+    fn push_scrub(&self, scrub: Scrub, reply: Reply) {
+        let mut queue = self.queue();
+        let waiting = queue.iter_mut().find_map(|job| match job {
+            Job::Alone(Alone::Scrub(scrub, replies)) => Some((scrub, replies)),
+            Job::Alone(Alone::Checkpoint) | Job::Quick(_) | Job::Slow(_) => None,
+        });
+        match waiting {
+            Some((waiting, replies)) => {
+                *waiting = scrub.max(*waiting);
+                replies.push(reply);
+            }
+            None => queue.push_back(Job::Alone(Alone::Scrub(scrub, vec![reply]))),
+        }
     }
 
     fn lead_on_thread(shared: &Arc<Self>) {
@@ -304,7 +320,10 @@ impl Shared {
                 return false;
             }
             match alone {
-                Some(Alone::Scrub(scrub, reply)) => reply(connection.scrub(&self.database, scrub)),
+                Some(Alone::Scrub(scrub, replies)) => {
+                    let done = connection.scrub(&self.database, scrub);
+                    replies.into_iter().for_each(|reply| reply(done.clone()));
+                }
                 Some(Alone::Checkpoint) => connection.checkpoint(&self.database),
                 None => {}
             }

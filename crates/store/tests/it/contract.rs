@@ -710,7 +710,7 @@ async fn pruning_takes_the_oldest_and_says_so_first(store: &dyn SessionStore) {
     let mut made = Vec::new();
     for turn in 1..=4 {
         let (session, lease) = create_and_acquire(store).await;
-        append_turn(store, &lease, turn, &"x".repeat(1_000), "y").await;
+        append_turn(store, &lease, turn, &"x".repeat(10_000), "y").await;
         made.push(session);
     }
     // The turns ended at 10_002, 20_002, 30_002 and 40_002.
@@ -719,7 +719,7 @@ async fn pruning_takes_the_oldest_and_says_so_first(store: &dyn SessionStore) {
     assert_eq!(dry.iter().map(|one| &one.session).collect::<Vec<_>>(), [&made[0], &made[1]]);
     assert_eq!(walk(store, &ListFilter::default(), 50).await.len(), 4);
     assert_eq!(store.prune(&by_age, at(50_000), Run::Real).await.unwrap(), dry);
-    let by_size = Retention { max_age_millis: None, max_bytes: Some(1_500) };
+    let by_size = Retention { max_age_millis: None, max_bytes: Some(15_000) };
     let pruned = store.prune(&by_size, at(50_000), Run::Real).await.unwrap();
     assert_eq!(pruned.iter().map(|one| &one.session).collect::<Vec<_>>(), [&made[2]]);
     assert_eq!(walk(store, &ListFilter::default(), 50).await, [made[3].clone()]);

@@ -587,6 +587,23 @@ async fn a_database_locked_for_too_long_is_said_to_be() {
     temp.store.append(&lease, EntryNumber::START, vec![prompt(1, "a")], Vec::new()).await.unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_deleted_at_once_are_all_gone_from_the_files() {
+    let temp = TempStore::new();
+    let mut made = Vec::new();
+    for number in 0..40 {
+        made.push(create_with_turn(&temp.store, &format!("zebra{number}"), "x").await);
+    }
+    found(&temp.store, "zebra1").await;
+    let kept = made.pop().unwrap();
+    for done in futures::future::join_all(made.iter().map(|session| temp.store.delete(session))).await {
+        done.unwrap();
+    }
+    assert!((0..39).all(|number| !temp.files_hold(&format!("zebra{number}\""))));
+    assert!(temp.files_hold("zebra39\""));
+    finds(&temp.store, "zebra39", &[&kept]).await;
+}
+
 /// Runs this very test binary again, only for the test `name`, inside `shell`, where `$0` is the binary.
 ///
 /// `shell` may mount things, which needs a namespace. Where there is none to be had, the test says so and is skipped.
@@ -644,6 +661,7 @@ async fn a_read_only_file_can_be_read_and_is_said_to_be_read_only() {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(folder.path().join("sessions.db")).unwrap();
         create_with_turn(&store, "zebra", "x").await;
+        found(&store, "zebra").await;
         drop(store);
         let shell = r#"mount --bind "$REJOIN_TEST_FOLDER" "$REJOIN_TEST_FOLDER"
             mount -o remount,ro,bind "$REJOIN_TEST_FOLDER"; exec "$0" "$@""#;
