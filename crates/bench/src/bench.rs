@@ -63,9 +63,15 @@ impl Bench {
 
     /// `rejoin acp` with the store `store` of this benchmark and with `agent` behind it.
     pub(crate) fn rejoin(&self, store: &str, agent: &Command) -> Result<Command> {
+        let mut command = self.built_in(store)?;
+        command.arg("--").arg(agent.get_program()).args(agent.get_args());
+        Ok(command)
+    }
+
+    /// The same with the built-in agent.
+    pub(crate) fn built_in(&self, store: &str) -> Result<Command> {
         let mut command = plain_command(&self.programs.rejoin()?, &self.folder);
-        command.arg("--store").arg(self.path(store)).args(["acp", "--"]);
-        command.arg(agent.get_program()).args(agent.get_args());
+        command.arg("--store").arg(self.path(store)).arg("acp");
         Ok(command)
     }
 

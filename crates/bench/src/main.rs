@@ -9,6 +9,7 @@ mod bare;
 mod bench;
 mod benchmarks;
 mod data;
+mod endpoint;
 mod figure;
 mod jsonl;
 mod measure;

@@ -28,7 +28,7 @@ fn the_session_layer_is_measured_over_pipes() {
         skip("the program `rejoin` is not built");
         return;
     }
-    for (benchmark, rows) in [("forward", 4), ("load", 5), ("start", 2), ("acp-list", 2)] {
+    for (benchmark, rows) in [("forward", 4), ("load", 5), ("start", 2), ("acp-list", 2), ("first-token", 1)] {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(bench);
         command.args(["--quick", "--only", benchmark]).arg("--dir").arg(folder.path());

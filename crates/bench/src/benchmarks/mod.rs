@@ -3,6 +3,7 @@
 mod acp_list;
 mod append_batch;
 mod append_one;
+mod first_token;
 mod fork;
 mod forward;
 mod import;
@@ -26,12 +27,12 @@ pub(crate) type Benchmark = fn(&Bench) -> Result<Vec<Figure>>;
 pub(crate) enum Subject {
     /// The store, in this process.
     Store,
-    /// The session layer: the program `rejoin`, over pipes.
+    /// The session layer, or the built-in agent behind it: the program `rejoin`, over pipes.
     Layer,
 }
 
 /// All benchmarks by name, in the order in which they run.
-pub(crate) const BENCHMARKS: [(&str, Subject, Benchmark); 13] = [
+pub(crate) const BENCHMARKS: [(&str, Subject, Benchmark); 14] = [
     ("append-batch", Subject::Store, append_batch::run),
     ("append-one", Subject::Store, append_one::run),
     ("read", Subject::Store, read::run),
@@ -45,4 +46,5 @@ pub(crate) const BENCHMARKS: [(&str, Subject, Benchmark); 13] = [
     ("start", Subject::Layer, start::run),
     ("acp-list", Subject::Layer, acp_list::run),
     ("import", Subject::Layer, import::run),
+    ("first-token", Subject::Layer, first_token::run),
 ];
