@@ -4,7 +4,7 @@ use rejoin_agent::ProviderKind;
 use serde_json::{Value, json};
 
 use crate::wire::Reply;
-use crate::world::{KEY, World, of_kind, roles, said, text_of, world};
+use crate::world::{KEY, World, cancel_once_said, of_kind, roles, said, text_of, world};
 
 fn start() -> Value {
     let usage = json!({ "input_tokens": 30, "cache_read_input_tokens": 5, "output_tokens": 1 });
@@ -173,11 +173,7 @@ async fn a_cancel_ends_the_request_and_what_was_said_is_told_again() {
     let silent = Reply::anthropic(&begun).silent_after(begun.len());
     let world = anthropic(vec![silent, reply(&[text(0, "next")], "end_turn")]).await;
     let (client, session) = world.session().await;
-    let turn = client.prompt(&session, "slow").await;
-    client.until_said(&session, "first").await;
-    client.cancel(&session).await;
-    assert_eq!(turn.result().await["stopReason"], "cancelled");
-    world.wire.until_left().await;
+    cancel_once_said(&world, &client, &session, "first").await;
     client.turn(&session, "go on").await;
     assert_eq!(world.wire.last()["messages"][1]["content"], "first");
 }

@@ -4,7 +4,7 @@ use rejoin_agent::ProviderKind;
 use serde_json::{Value, json};
 
 use crate::wire::Reply;
-use crate::world::{KEY, World, of_kind, said, text_of, world};
+use crate::world::{KEY, World, cancel_once_said, of_kind, said, text_of, world};
 
 fn chunk(parts: &Value, finish: Option<&str>) -> Value {
     let mut candidate = json!({ "content": { "role": "model", "parts": parts }, "index": 0 });
@@ -107,9 +107,5 @@ async fn a_cancel_ends_the_request() {
     let silent = Reply::gemini(&[chunk(&json!([{ "text": "first" }]), None)]).silent_after(1);
     let world = gemini(vec![silent]).await;
     let (client, session) = world.session().await;
-    let turn = client.prompt(&session, "slow").await;
-    client.until_said(&session, "first").await;
-    client.cancel(&session).await;
-    assert_eq!(turn.result().await["stopReason"], "cancelled");
-    world.wire.until_left().await;
+    cancel_once_said(&world, &client, &session, "first").await;
 }

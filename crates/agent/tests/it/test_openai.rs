@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::wire::{Reply, calls, chunk, says, says_with};
-use crate::world::{KEY, of_kind, openai, roles, said, text_of};
+use crate::world::{KEY, cancel_once_said, of_kind, openai, roles, said, text_of};
 
 #[tokio::test]
 async fn a_request_has_what_the_api_wants() {
@@ -29,12 +29,7 @@ async fn text_is_shown_while_the_answer_goes_on() {
         Reply::openai(&[chunk(&json!({ "content": "first " }), None), chunk(&json!({ "content": "second" }), None)]);
     let world = openai(vec![reply.silent_after(1), says("next")]).await;
     let (client, session) = world.session().await;
-    let turn = client.prompt(&session, "slow").await;
-    client.until_said(&session, "first").await;
-    client.cancel(&session).await;
-
-    assert_eq!(turn.result().await["stopReason"], "cancelled");
-    world.wire.until_left().await;
+    cancel_once_said(&world, &client, &session, "first").await;
     client.turn(&session, "go on").await;
     let body = world.wire.last();
     assert_eq!(roles(&body), ["user", "assistant", "user"]);

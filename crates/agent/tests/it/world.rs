@@ -87,6 +87,15 @@ impl World {
     }
 }
 
+/// Takes a turn that is cancelled once `text` was said, and waits until the provider sees that nobody listens.
+pub(crate) async fn cancel_once_said(world: &World, client: &TestClient, session: &str, text: &str) {
+    let turn = client.prompt(session, "slow").await;
+    client.until_said(session, text).await;
+    client.cancel(session).await;
+    assert_eq!(turn.result().await["stopReason"], "cancelled");
+    world.wire.until_left().await;
+}
+
 fn layer(store: &Arc<dyn SessionStore>, config: &AgentConfig) -> Arc<SessionLayer> {
     Arc::new(SessionLayer::new(Arc::clone(store)).agent(BuiltInAgent::new(config.clone())))
 }
