@@ -46,7 +46,7 @@ impl AgentArgs {
         let name = self.agent.iter().flat_map(|name| ["--agent", name.as_str()]);
         let command =
             (!self.command.is_empty()).then_some("--").into_iter().chain(self.command.iter().map(String::as_str));
-        name.chain(command).map(|word| format!(" {}", quoted(word))).collect()
+        name.chain(command).flat_map(|word| [Cow::Borrowed(" "), quoted(word)]).collect()
     }
 }
 

@@ -237,25 +237,38 @@ fn an_agent_that_can_not_be_started_is_the_end() {
 fn half_a_terminal_is_wrong_usage() {
     let world = World::new();
     let Some(terminal) = Terminal::start(&world, 100, 24) else { return };
-    terminal.run("clear; rejoin > out; echo ended with $?");
-    terminal.until("ended with 2");
-    terminal.run("rejoin < /dev/null");
-    terminal.run("rejoin chat > out");
-    terminal.run("TERM=dumb rejoin chat");
-    terminal.run("rejoin --log debug chat");
-    terminal.run("rejoin chat --allow; echo the end");
-    let screen = terminal.until("the end\n");
-    let errors = screen.lines().filter(|line| line.starts_with("error") || line.starts_with("hint"));
-    insta::assert_snapshot!(errors.collect::<Vec<_>>().join("\n"), @"
+    let commands = [
+        "rejoin > out",
+        "rejoin < /dev/null",
+        "rejoin chat > out",
+        "TERM=dumb rejoin chat",
+        "rejoin --log error chat",
+        "rejoin chat --allow",
+    ];
+    let said = commands.map(|command| {
+        terminal.run(&format!("clear; {command}; echo {} ended with $?", command.len()));
+        let screen = terminal.until(&format!("\n{} ended with 2\n", command.len()));
+        let said = screen.lines().filter(|line| line.starts_with("error: ") || line.starts_with("hint: "));
+        format!("$ {command}\n{}", said.collect::<Vec<_>>().join("\n"))
+    });
+    insta::assert_snapshot!(said.join("\n"), @"
+    $ rejoin > out
     error: standard input is a terminal, and standard output is not
     hint: ask once with `rejoin chat -p PROMPT`, or speak ACP with `rejoin acp`
+    $ rejoin < /dev/null
     error: standard output is a terminal, and standard input is not
     hint: ask once with `rejoin chat -p PROMPT`, or speak ACP with `rejoin acp`
+    $ rejoin chat > out
     error: the chat needs a terminal: standard output is none
     hint: ask once with `rejoin chat -p PROMPT`
+    $ TERM=dumb rejoin chat
+    error: the chat needs a terminal: TERM names none that can be drawn on
     hint: ask once with `rejoin chat -p PROMPT`
+    $ rejoin --log error chat
     error: the log can't be written to the terminal on which the chat is
     hint: write it to a file with `--log-file FILE`
+    $ rejoin chat --allow
+    error: `--allow` is for a single prompt
     hint: say what to ask with `-p PROMPT`
     ");
 }
