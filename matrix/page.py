@@ -1,8 +1,14 @@
 """docs/compatibility.md, from the results of the runs."""
 import json
 
-# What an agent does with its tools, with MCP servers and with methods of its own stays its business behind rejoin.
-AGENTS_OWN = ("mcp.", "tools.", "wire.own-methods")
+# What stays an agent's business behind rejoin, and why.
+AGENTS_OWN = {
+    "mcp.": "the servers of a session are connected by the agent",
+    "tools.": "its tools are its own",
+    "wire.own-methods": "methods of its own are passed on as they are",
+    "wire.no-leftovers": "a process that detaches itself from the agent's group can't be told from a service of the user's",
+    "config.default": "values of its options are passed on as they are",
+}
 SIGNS = {"pass": "✓", "fail": "✗", "skip": "–", "report": "·"}
 HEAD = """# Compatibility
 
@@ -11,8 +17,8 @@ agents are pinned in [matrix/agents.toml](../matrix/agents.toml), and speak with
 What the rules mean: [check](check.md).
 
 ✓ kept · ✗ broken · – not tried: the agent does not advertise it, or its answers gave no occasion · · told, never wrong. In each cell, the
-agent alone comes first, behind rejoin second. What an agent does with its tools, its MCP servers and methods of its
-own (`tools.`, `mcp.`, `wire.own-methods`) stays its business behind rejoin; all else is ours there, and must be kept.
+agent alone comes first, behind rejoin second. Behind rejoin every rule must be kept but those that stay the agent's business:
+
 """
 
 
@@ -23,7 +29,8 @@ def write(agents, results, page):
         pair = [read(results / f"{name}-{where}.json") for where in ("alone", "behind")]
         if all(pair):
             reports[name] = pair
-    parts = [HEAD, overview(agents, reports), table(reports), broken_alone(agents, reports)]
+    own = "".join(f"- `{rule}`: {why}\n" for rule, why in AGENTS_OWN.items())
+    parts = [HEAD + own, overview(agents, reports), table(reports), broken_alone(agents, reports)]
     page.write_text("\n".join(parts))
     return [f"{name} behind rejoin breaks {rule['rule']}: {rule['came']}" for name, (_, behind) in reports.items()
             for rule in behind["rules"] if is_fatal(rule)] + [
@@ -36,7 +43,7 @@ def read(path):
 
 def is_fatal(rule):
     """Whether rejoin should have kept the agent from breaking it."""
-    is_ours = not rule["rule"].startswith(AGENTS_OWN)
+    is_ours = not rule["rule"].startswith(tuple(AGENTS_OWN))
     return rule["status"] == "fail" and rule["level"] in ("MUST", "quality") and is_ours
 
 

@@ -139,3 +139,29 @@ fn the_rules_can_be_listed() {
     --- exit 0
     ");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_check_leaves_no_agent_behind() {
+    use std::io::BufRead;
+    use std::process::Stdio;
+
+    let world = World::new();
+    // It tells its number where the test reads it, and never answers.
+    let pipe = world.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let script = format!("echo $$ > '{}'; exec sleep 60", pipe.display());
+    let mut command = world.command(&["check", "--", "/bin/sh", "-c", &script]);
+    let check = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut agent = String::new();
+    std::io::BufReader::new(std::fs::File::open(&pipe).unwrap()).read_line(&mut agent).unwrap();
+
+    let interrupt = std::process::Command::new("kill").args(["-INT", &check.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    let output = check.wait_with_output().unwrap();
+
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(1), &b"error: interrupted\n"[..]));
+    // It is killed before the check ends, and reaped by whoever is its parent then.
+    let status = std::fs::read_to_string(format!("/proc/{}/status", agent.trim())).unwrap_or_default();
+    assert!(status.is_empty() || status.contains("State:\tZ"), "{status}");
+}

@@ -227,3 +227,14 @@ async fn a_program_has_ended_when_it_has_exited_and_not_before() {
     process.end().await;
     assert!(process.has_ended());
 }
+
+#[tokio::test]
+async fn a_program_can_be_killed_at_once_or_told_to_end() {
+    let (process, _stdin, _stdout) = Process::start(&shell("trap '' TERM; while :; do sleep 1000; done")).unwrap();
+    process.kill().await;
+    assert_eq!(process.wait().await.unwrap().signal(), Some(9));
+
+    let (process, _stdin, _stdout) = Process::start(&shell("exec sleep 1000")).unwrap();
+    process.terminate();
+    assert_eq!(process.wait().await.unwrap().signal(), Some(15));
+}
