@@ -29,6 +29,13 @@ type Hook = dyn Fn(&panic::PanicHookInfo<'_>) + Send + Sync;
 /// The terminal, which is given back when this is dropped, or when something panics.
 pub(crate) struct Terminal {
     hook: Arc<Box<Hook>>,
+    is_stuck: bool,
+}
+
+/// The size that a terminal says it has; the usual one, if it says none.
+pub(crate) fn sized(width: u16, height: u16) -> Size {
+    let or = |told: u16, usual: u16| usize::from(if told == 0 { usual } else { told });
+    Size { width: or(width, 80), height: or(height, 24) }
 }
 
 impl Terminal {
@@ -44,15 +51,20 @@ impl Terminal {
             let _ = write(BELOW);
             before(info);
         }));
-        let terminal = Self { hook };
+        let terminal = Self { hook, is_stuck: false };
         write(ENTER)?;
         Ok(terminal)
     }
 
-    /// How large it is.
+    /// How large it is; as terminals are, if it does not say.
     pub(crate) fn size() -> io::Result<Size> {
         let (width, height) = crossterm::terminal::size()?;
-        Ok(Size { width: width.max(1).into(), height: height.max(1).into() })
+        Ok(sized(width, height))
+    }
+
+    /// What is written does not arrive any more, so nothing is.
+    pub(crate) fn abandon(&mut self) {
+        self.is_stuck = true;
     }
 
     /// Whether anything panicked: then the terminal is given back already.
@@ -68,7 +80,11 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        give_back();
+        if self.is_stuck {
+            let _ = disable_raw_mode();
+        } else {
+            give_back();
+        }
         // While this thread panics, the hook has done it, and can't be changed.
         if !thread::panicking() {
             let hook = Arc::clone(&self.hook);

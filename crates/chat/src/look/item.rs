@@ -7,8 +7,8 @@ use super::markdown::{code, markdown};
 use super::plan::plan_lines;
 use super::splitter::Piece;
 use super::theme::{ACCENT_BOLD, BAD, BOLD, DIM, THOUGHT, WARN};
-use super::tool_call::{aside, tool_call_lines};
-use super::wrap::{Break, wrap};
+use super::tool_call::tool_call_lines;
+use super::wrap::{Break, wrap, wrap_words};
 use super::{Detail, Look};
 use crate::protocol::{Failure, PlanEntry, Severity, ToolCall};
 use crate::text::{boundary, cut_end, cut_start, one_line, shown};
@@ -55,10 +55,9 @@ impl Item {
             Self::Plan(plan) => plan_lines(plan, look.width),
             Self::Notice { severity, title, description } => notice(*severity, title, description.as_deref(), look),
             Self::Failure(failure) => failure_lines(failure, look),
-            Self::Remark(text) => aside(&one_line(text), look.width),
+            Self::Remark(text) => wrap_words(&Line::styled(one_line(text), DIM), look.width),
             Self::Greeting { name, about } => {
-                let name = Line::styled(name, ACCENT_BOLD).with(format!(" {about}"), DIM);
-                wrap(&name, look.width, Break::Words, &Line::blank(), &Line::blank())
+                wrap_words(&Line::styled(name, ACCENT_BOLD).with(format!(" {about}"), DIM), look.width)
             }
         }
     }

@@ -6,7 +6,7 @@ use anstyle::Style;
 
 use super::line::Line;
 use super::theme::{ACCENT, ADDED, BAD, DIM, GOOD, REMOVED};
-use super::wrap::{Break, wrap, wrap_words};
+use super::wrap::{Break, wrap};
 use super::{Detail, Look};
 use crate::protocol::{Diff, DiffLine, Location, ToolCall, ToolContent, ToolStatus};
 use crate::text::{one_line, shown};
@@ -163,11 +163,6 @@ fn boxed(lines: &[Line], width: usize, how: Break) -> Vec<Line> {
     let gutter = Line::plain(MARGIN).with("│ ", DIM);
     let lines = lines.iter().flat_map(|line| wrap(line, width, how, &gutter, &gutter));
     lines.collect()
-}
-
-/// What a thing is called in one dim line of its own.
-pub(crate) fn aside(text: &str, width: usize) -> Vec<Line> {
-    wrap_words(&Line::styled(text, DIM), width)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::input::{Input, Vertical};
 use super::menu::{list_lines, row_after, row_before};
 use crate::look::line::Line;
 use crate::protocol::Command;
+use crate::text::one_line;
 
 /// How many are shown at once.
 const ROWS: usize = 8;
@@ -49,10 +50,8 @@ impl Completion {
 
     /// The lines of `fitting`.
     pub(crate) fn lines(&self, fitting: &[&Command], width: usize, height: usize) -> Vec<Line> {
-        let rows: Vec<(String, String)> = fitting
-            .iter()
-            .map(|command| (format!("/{}", command.name), crate::text::one_line(&command.description)))
-            .collect();
+        let rows: Vec<(String, String)> =
+            fitting.iter().map(|command| (format!("/{}", command.name), one_line(&command.description))).collect();
         let rows: Vec<(&str, &str)> = rows.iter().map(|(label, note)| (label.as_str(), note.as_str())).collect();
         list_lines(&rows, self.selected, width, height.min(ROWS))
     }

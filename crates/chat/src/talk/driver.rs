@@ -17,12 +17,15 @@ use tokio::task::JoinHandle;
 use super::chat::Chat;
 use super::{Effect, End, Event, Tag};
 use crate::error::ChatError;
-use crate::look::screen::{Screen, Size};
+use crate::look::screen::Screen;
 use crate::options::TalkOptions;
 use crate::terminal::{self, Terminal};
 
 /// The least time between two frames.
 const FRAME: Duration = Duration::from_millis(25);
+
+/// So long a terminal may take to show the last frame.
+const LAST_FRAME: Duration = Duration::from_secs(1);
 
 /// So long messages are taken before keys are looked at again.
 const BATCH: Duration = Duration::from_millis(10);
@@ -125,8 +128,7 @@ impl<S: AsyncRead + AsyncWrite + Send + 'static> Driver<S> {
             TerminalEvent::Paste(text) => self.handle(Event::Paste(text)).await,
             TerminalEvent::Resize(width, height) => {
                 self.is_resized = true;
-                let size = Size { width: width.max(1).into(), height: height.max(1).into() };
-                self.handle(Event::Resized(size)).await
+                self.handle(Event::Resized(terminal::sized(width, height))).await
             }
             TerminalEvent::FocusGained | TerminalEvent::FocusLost | TerminalEvent::Mouse(_) => Ok(()),
         }
@@ -200,11 +202,13 @@ impl<S: AsyncRead + AsyncWrite + Send + 'static> Driver<S> {
 
     /// Gives the terminal back, with nothing of the live part left on it.
     async fn leave(&mut self) {
-        if let Some(drawing) = self.drawing.take() {
-            // A terminal that does not read is left as it is.
-            let _ = tokio::time::timeout(Duration::from_secs(1), drawing).await;
-        }
-        if !Terminal::is_lost() {
+        let is_stuck = match self.drawing.take() {
+            Some(drawing) => tokio::time::timeout(LAST_FRAME, drawing).await.is_err(),
+            None => false,
+        };
+        if let (true, Some(terminal)) = (is_stuck, &mut self.terminal) {
+            terminal.abandon();
+        } else if !Terminal::is_lost() {
             // What was finished at last is still to be seen.
             self.chat.close_details();
             let last = self.screen.draw(self.chat.frame());

@@ -1,5 +1,6 @@
 //! A list to choose from: moved in with the arrows, narrowed by typing.
 
+use anstyle::Style;
 use crossterm::event::KeyEvent;
 
 use super::keys::{Action, action, letter};
@@ -127,10 +128,10 @@ pub(crate) fn list_lines(rows: &[(&str, &str)], selected: usize, width: usize, h
     let line = |(row, (label, note)): (usize, &(&str, &str))| {
         let label = cut_end(label, label_width);
         let blanks = " ".repeat(label_width.saturating_sub(columns(&label)) + 2);
-        let (mark, style) = if row == selected { ("❯ ", ACCENT_BOLD) } else { ("  ", anstyle::Style::new()) };
+        let (mark, style) = if row == selected { ("❯ ", ACCENT_BOLD) } else { ("  ", Style::new()) };
         let mut line = Line::styled(mark, style).with(label, style);
         if !note.is_empty() {
-            line = line.with(blanks, anstyle::Style::new()).with(*note, DIM);
+            line = line.with(blanks, Style::new()).with(*note, DIM);
         }
         line.cut(width)
     };

@@ -1,5 +1,6 @@
 //! A question of the agent, and the keys that answer it.
 
+use anstyle::Style;
 use crossterm::event::KeyEvent;
 use rejoin_wire::RequestId;
 use serde_json::Map;
@@ -140,7 +141,7 @@ impl Question {
             lines.push(Line::styled("  … Ctrl-T shows all", DIM).cut(look.width));
         }
         for (at, (key, name, _)) in options.iter().enumerate() {
-            let (mark, style) = if at == selected { ("❯ ", ACCENT_BOLD) } else { ("  ", anstyle::Style::new()) };
+            let (mark, style) = if at == selected { ("❯ ", ACCENT_BOLD) } else { ("  ", Style::new()) };
             let keys = key.map_or_else(|| format!("{}", at + 1), |key| format!("{} {key}", at + 1));
             lines.push(Line::styled(mark, style).with(format!("{keys:<4}"), DIM).with(name, style).cut(look.width));
         }

@@ -1,17 +1,19 @@
 //! What there is to see of the chat: the live part of the screen, made from the state alone.
 
+use anstyle::Style;
+
 use super::chat::{Chat, Stage};
 use super::keys::BINDINGS;
 use super::question::Question;
 use super::session::Session;
-use crate::look::Detail;
 use crate::look::line::Line;
 use crate::look::plan::plan_lines;
 use crate::look::screen::Frame;
 use crate::look::theme::{ACCENT, ACCENT_BOLD, BOLD, DIM, WARN};
 use crate::look::wrap::{Break, wrap};
+use crate::look::{Detail, Look};
 use crate::protocol::Choice;
-use crate::text::{columns, cut_end, one_line};
+use crate::text::{columns, cut_end, one_line, shown};
 
 /// How many rows the input takes at most.
 const INPUT_ROWS: usize = 8;
@@ -46,7 +48,7 @@ impl Chat {
         let bottom = self.bottom();
         let room = self.size.height.saturating_sub(bottom.lines.len() + 1);
         let (width, cwd) = (self.size.width, self.look(Detail::Folded).cwd.to_owned());
-        let look = crate::look::Look { width, detail: Detail::Folded, cwd: &cwd };
+        let look = Look { width, detail: Detail::Folded, cwd: &cwd };
         let asked = self.questions.front().and_then(Question::call).map(|call| call.id.clone());
         let (mut finished, mut live) = (Vec::new(), Vec::new());
         if let Some(session) = &mut self.session {
@@ -175,15 +177,12 @@ impl Chat {
         let first = (row + 1).saturating_sub(INPUT_ROWS);
         let line = |(number, text): (usize, &&str)| {
             let mark = if number == 0 { "❯ " } else { "  " };
-            Line::styled(mark, ACCENT_BOLD).with(crate::text::shown(text), anstyle::Style::new())
+            Line::styled(mark, ACCENT_BOLD).with(shown(text), Style::new())
         };
         let mut lines: Vec<Line> = rows.iter().enumerate().skip(first).take(INPUT_ROWS).map(line).collect();
         if self.input.is_empty() {
-            let hint = if self.session.as_ref().is_some_and(Session::is_running) {
-                "say what comes next"
-            } else {
-                "say something"
-            };
+            let is_running = self.session.as_ref().is_some_and(Session::is_running);
+            let hint = if is_running { "say what comes next" } else { "say something" };
             lines = vec![Line::styled("❯ ", ACCENT_BOLD).with(hint, DIM)];
         }
         Part { lines, cursor: Some((row - first, column + 2)) }
@@ -206,7 +205,7 @@ impl Chat {
             return Line::styled("  Ctrl-C again quits", WARN).cut(width);
         }
         let Some(session) = &self.session else { return Line::blank() };
-        let mut parts: Vec<(String, anstyle::Style)> = Vec::new();
+        let mut parts: Vec<(String, Style)> = Vec::new();
         parts.extend(session.choices.mode().map(|mode| (one_line(&mode.current_name()), BOLD)));
         parts.extend(session.choices.model().map(Choice::current_name).map(|name| (one_line(&name), DIM)));
         if let Some(usage) = &session.usage {
@@ -226,7 +225,7 @@ impl Chat {
         let room = width.saturating_sub(columns(keys) + 2);
         let line = line.cut(room);
         let blanks = " ".repeat(room.saturating_sub(line.width()) + 1);
-        line.with(blanks, anstyle::Style::new()).with(keys, DIM).cut(width)
+        line.with(blanks, Style::new()).with(keys, DIM).cut(width)
     }
 }
 
