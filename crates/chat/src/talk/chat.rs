@@ -48,6 +48,8 @@ pub(crate) struct Chat {
     /// Until when a second Ctrl-C quits.
     pub(super) quits_until: Option<Instant>,
     pub(super) history: History,
+    /// How many prompts were sent, in whatever session.
+    pub(super) n_prompts: u64,
     /// Where the list of sessions goes on.
     pub(super) next_page: Option<String>,
     pub(super) agent: String,
@@ -108,6 +110,7 @@ impl Chat {
             details: None,
             quits_until: None,
             history: History::default(),
+            n_prompts: 0,
             next_page: None,
             agent: String::new(),
             logins: Vec::new(),

@@ -22,7 +22,6 @@ pub(crate) struct Session {
     pub(crate) has_turns: bool,
     running: Option<Running>,
     queued: VecDeque<Prompt>,
-    next_number: u64,
 }
 
 #[derive(Debug)]
@@ -52,7 +51,6 @@ impl Session {
             has_turns: false,
             running: None,
             queued: VecDeque::new(),
-            next_number: 0,
         }
     }
 
@@ -68,14 +66,11 @@ impl Session {
         }
     }
 
-    /// Notes a prompt that is sent, and gives its number. It is shown when its turn begins.
-    pub(crate) fn prompt(&mut self, text: String, now: Instant) -> u64 {
-        let number = self.next_number;
-        self.next_number += 1;
+    /// Notes the prompt `number`, which is sent. It is shown when its turn begins.
+    pub(crate) fn prompt(&mut self, number: u64, text: String, now: Instant) {
         self.has_turns = true;
         self.queued.push_back(Prompt { number, text });
         self.begin_next(now);
-        number
     }
 
     /// The prompt `number` was answered.

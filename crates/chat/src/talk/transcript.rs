@@ -17,6 +17,9 @@ use crate::text::boundary;
 const ITEMS: usize = 4_000;
 const BYTES: usize = 4 * 1024 * 1024;
 
+/// How many things may wait for one that has not ended.
+const WAITING: usize = 200;
+
 /// How much is kept of words that are not finished piece by piece.
 const WORDS: usize = 256 * 1024;
 
@@ -335,6 +338,9 @@ impl Transcript {
                 Open::Words { .. } => {}
             }
         }
+        if self.open.len() > WAITING {
+            self.give_way();
+        }
     }
 
     fn keep(&mut self, item: Item) {
@@ -424,6 +430,16 @@ mod tests {
         assert_eq!(text(&transcript.take_finished(LOOK)), ["◐ Call a"]);
         call(&mut transcript, "a", "failed");
         assert_eq!(text(&transcript.take_finished(LOOK)), ["", "meanwhile", "", "✗ Call a"]);
+    }
+
+    #[test]
+    fn no_more_waits_for_a_call_than_there_is_room_for() {
+        let mut transcript = Transcript::default();
+        call(&mut transcript, "a", "in_progress");
+        for number in 0..WAITING * 2 {
+            transcript.push(Item::Remark(number.to_string()));
+        }
+        assert!(transcript.open.len() <= WAITING && transcript.kept.len() > WAITING);
     }
 
     #[test]

@@ -31,8 +31,9 @@ impl Chat {
         }
         let prompt = json!([{ "type": "text", "text": text }]);
         let params = json!({ "sessionId": session.id, "prompt": prompt });
-        let number = session.prompt(text, self.now);
-        self.request("session/prompt", params, Tag::Prompt(number));
+        session.prompt(self.n_prompts, text, self.now);
+        self.request("session/prompt", params, Tag::Prompt(self.n_prompts));
+        self.n_prompts += 1;
     }
 
     fn run(&mut self, own: Own) {
