@@ -1,6 +1,6 @@
 //! The chat in the terminal: a client of the session layer like any other.
 //!
-//! It is given a stream of bytes to a layer and speaks ACP over it; it knows nothing of stores and agents. [`talk`] is for
+//! It is given a stream of bytes to a layer and speaks ACP over it; it knows nothing of stores and agents. [`talk()`] is for
 //! people: the conversation goes into the terminal's own scrollback, and below it is what still changes. [`ask_once`] is
 //! for scripts.
 
