@@ -41,7 +41,8 @@ def main():
         address = model.start()
         for name in chosen:
             run_agent(name, agents[name], rejoin, address)
-    broken = page.write(agents, RESULTS, HERE / "../docs/compatibility.md")
+    notes = tomllib.loads((HERE / "notes.toml").read_text())
+    broken = page.write(agents, RESULTS, notes, HERE / "../docs/compatibility.md")
     for line in broken:
         print(line)
     sys.exit(1 if broken else 0)

@@ -205,15 +205,24 @@ fn complete(run: &Run) -> Judged {
 
 fn before_response(run: &Run) -> Judged {
     run.need(Ability::Load)?;
-    let (load, _) = run.done(Step::LoadMain)?;
-    let after = run.updates_after(load, &run.session(Who::Main)?.id);
-    match after.iter().find(|update| update.is_conversation()) {
-        Some(late) => {
-            let sent = format!("{}, answered with {}", load.sent(), load.came());
-            fail_with(sent, came(late), "all of the conversation before the answer, and nothing of it behind")
-        }
-        None => Ok(Verdict::Pass),
+    let loads = [
+        (Step::LoadMain, Who::Main),
+        (Step::LoadTool, Who::Tool),
+        (Step::LoadCancelled, Who::Cancel),
+        (Step::LoadKilled, Who::Killed),
+    ];
+    let loaded: Vec<_> = loads.iter().filter_map(|(step, who)| Some((run.done(*step).ok()?.0, who))).collect();
+    if loaded.is_empty() {
+        run.done(Step::LoadMain)?;
     }
+    for (load, who) in loaded {
+        let after = run.updates_after(load, &run.session(*who)?.id);
+        if let Some(late) = after.iter().find(|update| update.is_conversation()) {
+            let sent = format!("{}, answered with {}", load.sent(), load.came());
+            return fail_with(sent, came(late), "all of the conversation before the answer, and nothing of it behind");
+        }
+    }
+    Ok(Verdict::Pass)
 }
 
 fn only_users_words(run: &Run) -> Judged {
