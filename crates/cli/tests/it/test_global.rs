@@ -34,9 +34,11 @@ fn help_names_every_command_and_version_is_told() {
       unarchive    Put archived sessions back into the list
       delete       Delete sessions for good
       export       Write a session to standard output or a file
-      import       Take in exported sessions
+      import       Take in exported sessions, and histories of other tools
       stats        Show how much there is, by agent and by day
       gc           Remove old sessions
+      adopt        Bring in the sessions that an agent made without rejoin
+      setup        Show, or write, the settings with which an editor uses rejoin
       verify       Check the store for damage
       check        Test an agent from outside: which session rules does it break?
       agents       List the agents that are configured, known, and installed

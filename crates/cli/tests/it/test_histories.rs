@@ -25,7 +25,7 @@ fn world_with_histories() -> World {
 
 fn json(world: &World, args: &[&str]) -> Value {
     let done = world.run(&[args, &["--json"]].concat());
-    serde_json::from_str(&done.stdout).unwrap_or_else(|_| panic!("{done}"))
+    serde_json::from_str(&done.stdout).unwrap()
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn what_can_not_be_read_is_counted_and_named_and_keeps_nothing_back() {
     world.write(&format!("{folder}/torn.jsonl"), &whole[..whole.len() / 2]);
     world.write(
         &format!("{folder}/damaged.jsonl"),
-        &whole.replace("00000000", "11111111").replacen("\n", "\nnot a record\n", 9),
+        &whole.replace("00000000", "11111111").replacen('\n', "\nnot a record\n", 9),
     );
 
     insta::assert_snapshot!(world.run(&["import", "--from", "claude-code"]), @"

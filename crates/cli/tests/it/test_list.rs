@@ -90,7 +90,8 @@ fn json_rows_hold_what_is_known() {
         "cost": {
           "amount": 0.07,
           "currency": "USD"
-        }
+        },
+        "resumeCommand": "claude --resume 0d1f4d7e-5b7c-4c1e-9a53-7b6a2a0f9c11"
       }
     ]
     --- exit 0

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use crate::world::World;
 
 #[test]
-fn each_editor_has_its_snippet() {
+fn an_editor_with_a_file_of_settings_has_its_snippet() {
     let world = World::new();
 
     insta::assert_snapshot!(world.run(&["setup", "zed", "--", "claude-agent-acp"]), @r#"
@@ -62,6 +62,12 @@ fn each_editor_has_its_snippet() {
     in ~/.config/Code/User/settings.json:
     --- exit 0
     "#);
+}
+
+#[test]
+fn editors_without_a_file_of_settings_have_their_snippet_too() {
+    let world = World::new();
+
     insta::assert_snapshot!(world.run(&["setup", "neovim", "--name", "My \"own\" agent", "--", "claude-agent-acp"]), @r#"
     require("codecompanion").setup({
       adapters = {

@@ -92,9 +92,8 @@ pub(crate) fn essence(updates: &[Value]) -> Vec<String> {
             }
             "tool_call_update" => {
                 let call = calls.iter_mut().find(|(known, ..)| known == id);
-                let (.., call) = call.unwrap_or_else(|| panic!("no call {id}"));
-                let (Value::Object(call), Value::Object(more)) = (call, update) else { panic!("{update}") };
-                call.extend(more.clone());
+                let call = &mut call.unwrap().2;
+                call.as_object_mut().unwrap().extend(update.as_object().unwrap().clone());
             }
             other => lines.push(format!("{other}: {update}")),
         }
@@ -107,22 +106,21 @@ pub(crate) fn essence(updates: &[Value]) -> Vec<String> {
 
 fn call_line(call: &Value) -> String {
     let text = |name: &str| call[name].as_str().unwrap_or("-").to_owned();
-    let mut line = format!("tool: {} [{}] {}", text("title"), text("kind"), text("status"));
-    for location in call["locations"].as_array().into_iter().flatten() {
-        line += &format!(" @{}", location["path"].as_str().unwrap());
+    let mut words = vec![format!("tool: {} [{}] {}", text("title"), text("kind"), text("status"))];
+    let locations = call["locations"].as_array().into_iter().flatten();
+    words.extend(locations.map(|location| format!("@{}", location["path"].as_str().unwrap())));
+    words.extend(call["content"].as_array().into_iter().flatten().map(content_words));
+    words.join(" ")
+}
+
+fn content_words(content: &Value) -> String {
+    match content["type"].as_str().unwrap() {
+        "diff" => {
+            let (path, new) = (content["path"].as_str().unwrap(), content["newText"].as_str().unwrap());
+            format!("diff({path}: {:?} -> {new:?})", content["oldText"].as_str())
+        }
+        _ => format!("{:?}", shown(&content["content"])),
     }
-    for content in call["content"].as_array().into_iter().flatten() {
-        line += &match content["type"].as_str().unwrap() {
-            "diff" => format!(
-                " diff({}: {:?} -> {:?})",
-                content["path"].as_str().unwrap(),
-                content["oldText"].as_str(),
-                content["newText"].as_str().unwrap()
-            ),
-            _ => format!(" {:?}", shown(&content["content"])),
-        };
-    }
-    line
 }
 
 fn shown(content: &Value) -> String {

@@ -16,7 +16,7 @@ impl Script {
     }
 
     /// Adds the record `id`, which follows `parent`.
-    fn record(mut self, id: &str, parent: Option<&str>, kind: &str, content: Value, more: Value) -> Self {
+    fn record(mut self, id: &str, parent: Option<&str>, kind: &str, content: &Value, more: &Value) -> Self {
         let second = self.lines.len();
         let mut message = json!({ "role": kind, "content": content });
         if kind == "assistant" {
@@ -32,21 +32,21 @@ impl Script {
     }
 
     fn user(self, id: &str, parent: Option<&str>, text: &str) -> Self {
-        self.record(id, parent, "user", text.into(), json!({}))
+        self.record(id, parent, "user", &text.into(), &json!({}))
     }
 
     fn agent(self, id: &str, parent: &str, text: &str) -> Self {
-        self.record(id, Some(parent), "assistant", json!([{ "type": "text", "text": text }]), json!({}))
+        self.record(id, Some(parent), "assistant", &json!([{ "type": "text", "text": text }]), &json!({}))
     }
 
     fn call(self, id: &str, parent: &str, message: &str) -> Self {
         let call = json!([{ "type": "tool_use", "id": format!("t-{id}"), "name": "Glob", "input": { "pattern": id } }]);
-        self.record(id, Some(parent), "assistant", call, json!({ "message_id": message }))
+        self.record(id, Some(parent), "assistant", &call, &json!({ "message_id": message }))
     }
 
     fn result(self, id: &str, parent: &str) -> Self {
         let result = json!([{ "type": "tool_result", "tool_use_id": format!("t-{parent}"), "content": "found" }]);
-        self.record(id, Some(parent), "user", result, json!({}))
+        self.record(id, Some(parent), "user", &result, &json!({}))
     }
 
     fn line(mut self, line: Value) -> Self {
@@ -55,7 +55,7 @@ impl Script {
     }
 
     fn text(&self) -> String {
-        self.lines.iter().map(|line| format!("{line}\n")).collect()
+        self.lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect()
     }
 
     fn read(&self) -> String {
@@ -89,8 +89,8 @@ fn what_a_subagent_said_is_not_part_of_the_conversation() {
             "s1",
             Some("u1"),
             "assistant",
-            json!([{ "type": "text", "text": "from inside" }]),
-            json!({ "isSidechain": true }),
+            &json!([{ "type": "text", "text": "from inside" }]),
+            &json!({ "isSidechain": true }),
         )
         .agent("a1", "u1", "done");
     insta::assert_snapshot!(script.read(), @"
@@ -129,7 +129,7 @@ fn nothing_before_a_compaction_is_lost_and_the_summary_is_its_marker() {
         .user("u1", None, "paint it")
         .agent("a1", "u1", "blue?")
         .line(boundary)
-        .record("u2", Some("b1"), "user", "It was about paint.".into(), json!({ "isCompactSummary": true }))
+        .record("u2", Some("b1"), "user", &"It was about paint.".into(), &json!({ "isCompactSummary": true }))
         .user("u3", Some("u2"), "go on")
         .agent("a3", "u3", "gladly");
     insta::assert_snapshot!(script.read(), @r#"
@@ -160,8 +160,8 @@ fn an_interruption_ends_the_turn_and_is_no_message() {
             "u2",
             Some("c1"),
             "user",
-            json!([{ "type": "text", "text": "[Request interrupted by user for tool use]" }]),
-            json!({}),
+            &json!([{ "type": "text", "text": "[Request interrupted by user for tool use]" }]),
+            &json!({}),
         )
         .user("u3", Some("u2"), "again")
         .agent("a1", "u3", "gladly");
