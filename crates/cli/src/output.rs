@@ -153,6 +153,21 @@ impl Write for Target {
     }
 }
 
+/// `text`, which is one line, as lines of at most `width` columns; a word that is longer has a line of its own.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if columns(line) + 1 + columns(word) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// `path` with the user's own folder as `~`.
 pub(crate) fn short_path(path: &str, home: Option<&Path>) -> String {
     let inside = home.and_then(|home| Path::new(path).strip_prefix(home).ok());
@@ -167,6 +182,13 @@ pub(crate) fn short_path(path: &str, home: Option<&Path>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_is_wrapped_between_words() {
+        assert_eq!(wrap("the quick brown fox", 9), ["the quick", "brown fox"]);
+        assert_eq!(wrap("東京 /a/long/path x", 6), ["東京", "/a/long/path", "x"]);
+        assert_eq!(wrap("", 5), [""]);
+    }
 
     #[test]
     fn only_folders_inside_home_are_shown_as_such() {

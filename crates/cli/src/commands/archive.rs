@@ -39,7 +39,7 @@ pub(super) async fn unarchive(args: UnarchiveArgs, context: &mut Context) -> Res
 }
 
 async fn tell(ids: &[String], context: &mut Context, fact: Fact, done: &str) -> Result<Outcome, Error> {
-    let store = context.settings.open_store_to_read()?;
+    let store = context.settings.open_store_to_change()?;
     for facts in find_all(store.as_ref(), ids).await? {
         store.tell(&facts.session_id, vec![fact.clone()]).await?;
         write_done(&mut context.out, done, &facts)?;

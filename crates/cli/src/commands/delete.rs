@@ -43,7 +43,7 @@ pub(crate) struct DeleteArgs {
 
 pub(super) async fn run(args: DeleteArgs, context: &mut Context) -> Result<Outcome, Error> {
     let consent = Consent::from_flag(args.yes);
-    let store = context.settings.open_store_to_read()?;
+    let store = context.settings.open_store_to_change()?;
     let sessions = find_all(store.as_ref(), &args.ids).await?;
     consent.check()?;
     if consent == Consent::ToBeAsked && !is_wanted(&mut context.err, &question(&sessions))? {

@@ -20,7 +20,7 @@ use self::check::{Check, State};
 use self::progress::Progress;
 use super::{Context, Outcome, count};
 use crate::error::Error;
-use crate::output::{BAD, DIM, GOOD, NOTE, Output, columns, one_line};
+use crate::output::{BAD, DIM, GOOD, NOTE, Output, columns, one_line, wrap};
 
 #[derive(Serialize)]
 struct ReportRow<'a> {
@@ -113,11 +113,12 @@ fn write_checks(out: &mut Output, checks: &[Check]) -> Result<(), Error> {
             State::Note => out.paint(NOTE, "!"),
             State::Bad => out.paint(BAD, "✗"),
         };
-        let blanks = " ".repeat(widest - columns(&name));
-        writeln!(out, "{mark} {name}{blanks}  {}", one_line(&check.detail))?;
+        let (blanks, indent) = (" ".repeat(widest - columns(&name)), " ".repeat(widest + 4));
+        let room = out.width().map_or(usize::MAX, |width| width.saturating_sub(widest + 4).max(20));
+        let lines = |text: &str| wrap(&one_line(text), room).join(&format!("\n{indent}"));
+        writeln!(out, "{mark} {name}{blanks}  {}", lines(&check.detail))?;
         if let Some(hint) = &check.hint {
-            let word = out.paint(DIM, "hint:");
-            writeln!(out, "  {}  {word} {}", " ".repeat(widest), one_line(hint))?;
+            writeln!(out, "{indent}{}", out.paint(DIM, &lines(&format!("hint: {hint}"))))?;
         }
     }
     Ok(())

@@ -79,7 +79,7 @@ pub(super) async fn run(args: ExportArgs, context: &mut Context) -> Result<Outco
     let store = context.settings.open_store_to_read()?;
     let id = store.resolve(OWNER, &args.id).await?;
     let format = args.format.or_else(|| ExportFormat::of(args.output.as_deref()?)).unwrap_or(ExportFormat::Jsonl);
-    let rules = args.redact.then(|| Rules::new(context.settings.home.as_deref(), std::env::vars()));
+    let rules = args.redact.then(|| Rules::new(context.settings.home.as_deref(), environment()));
     let Some(path) = args.output.filter(|path| path != Path::new("-")) else {
         write(store.as_ref(), &id, format, rules, &mut context.out).await?;
         return Ok(Outcome::Done);
@@ -98,6 +98,11 @@ pub(super) async fn run(args: ExportArgs, context: &mut Context) -> Result<Outco
     file.finish().map_err(failed)?;
     writeln!(context.out, "exported {id} to {}", path.display())?;
     Ok(Outcome::Done)
+}
+
+/// The variables of the environment that are text.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 /// Writes the session `id`.

@@ -37,7 +37,7 @@ pub(crate) struct ForkArgs {
 }
 
 pub(super) async fn run(args: ForkArgs, context: &mut Context) -> Result<Outcome, Error> {
-    let store = context.settings.open_store_to_read()?;
+    let store = context.settings.open_store_to_change()?;
     let source = store.resolve(OWNER, &args.id).await?;
     let point = fork_point(store.as_ref(), &source, args.at.as_deref()).await?;
     let point = point.ok_or_else(|| Error::NoSuchMessage {

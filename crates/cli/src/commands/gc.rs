@@ -86,13 +86,16 @@ pub(super) async fn run(args: GcArgs, context: &mut Context) -> Result<Outcome, 
     if !args.dry_run {
         consent.check()?;
     }
-    let store = context.settings.open_store_to_read()?;
+    let settings = &context.settings;
+    let store = if args.dry_run { settings.open_store_to_read()? } else { settings.open_store_to_change()? };
     let mut run = Run::Dry;
     let mut removed = remove(store.as_ref(), &args, context, run).await?;
     if !args.dry_run && !removed.is_nothing() {
         if consent == Consent::ToBeAsked {
-            write_table_of(context, &removed.sessions)?;
-            context.out.flush()?;
+            if !args.json {
+                write_table_of(context, &removed.sessions)?;
+                context.out.flush()?;
+            }
             if !is_wanted(&mut context.err, &format!("Remove {} for good?", removed.told()))? {
                 return Ok(Outcome::NotWanted);
             }

@@ -25,7 +25,7 @@ pub(crate) struct RenameArgs {
 }
 
 pub(super) async fn run(args: RenameArgs, context: &mut Context) -> Result<Outcome, Error> {
-    let store = context.settings.open_store_to_read()?;
+    let store = context.settings.open_store_to_change()?;
     let id = store.resolve(OWNER, &args.id).await?;
     let title = manual_title(&args.title.join(" ")).ok_or(Error::EmptyTitle)?;
     store.tell(&id, vec![Fact::ManualTitle(Some(title.clone()))]).await?;

@@ -80,8 +80,8 @@ struct DayRow<'a> {
 /// Show how much there is, by agent and by day
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A session counts, with all its messages and what it cost, for the day on which it was last used. Sessions that were never \
-prompted do not count.
+A session counts, with all its messages and what it cost, for the day on which it was last used; a fork with what it has of \
+its source. Sessions that were never prompted do not count.
 
 Examples:
   rejoin stats

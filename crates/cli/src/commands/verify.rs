@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use rejoin_store::{Damage, VerifyReport};
+use rejoin_store::{Damage, StoreError, VerifyReport};
 use rejoin_transcript::{EntryNumber, SessionId};
 use serde::Serialize;
 
@@ -40,8 +40,14 @@ pub(crate) struct VerifyArgs {
 }
 
 pub(super) async fn run(args: VerifyArgs, context: &mut Context) -> Result<Outcome, Error> {
-    let store = context.settings.open_store_to_read()?;
-    let report = store.verify().await?;
+    let report = match context.settings.open_store_to_read() {
+        Ok(store) => store.verify().await?,
+        // Not even what says which sessions there are can be read.
+        Err(Error::Store(StoreError::Damaged { what, .. })) => {
+            VerifyReport { damages: vec![Damage { session: None, entry: None, what }], ..VerifyReport::default() }
+        }
+        Err(error) => return Err(error),
+    };
     if args.json {
         let damages = report.damages.iter().map(|Damage { session, entry, what }| DamageRow {
             session_id: session.as_ref(),

@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn changes_are_shown_with_what_is_around_them() {
-        let old: String = (1..=20).map(|number| format!("line {number}\n")).collect();
+        let old = (1..=20).map(|number| format!("line {number}\n")).collect::<Vec<_>>().concat();
         let new = old.replace("line 2\n", "two\n").replace("line 19\n", "");
         insta::assert_snapshot!(shown(&old, &new), @r"
          line 1

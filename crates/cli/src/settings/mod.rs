@@ -201,6 +201,14 @@ impl Settings {
         Ok(SqliteStore::open(&self.store)?)
     }
 
+    /// Opens the store to change what is in it. One that is not there is an empty one, and is not made.
+    pub(crate) fn open_store_to_change(&self) -> Result<Box<dyn SessionStore>, Error> {
+        Ok(match self.store.try_exists() {
+            Ok(false) => Box::new(MemoryStore::default()),
+            Ok(true) | Err(_) => Box::new(self.open_store()?),
+        })
+    }
+
     /// Opens the store to read. One that is not there is an empty one, and is not made.
     pub(crate) fn open_store_to_read(&self) -> Result<Box<dyn SessionStore>, Error> {
         Ok(match SqliteStore::open_existing(&self.store)? {

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
 use std::process::Command;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -17,7 +16,7 @@ pub(crate) fn run_at_terminal(mut command: Command, typed: &str) -> (Option<i32>
     tcsetwinsize(&ours, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
     let name = ptsname(&ours, Vec::new()).unwrap();
     let theirs = || File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-    let mut ours = File::from(OwnedFd::from(ours));
+    let mut ours = File::from(ours);
     ours.write_all(typed.as_bytes()).unwrap();
     let mut child = command.stdin(theirs()).stdout(theirs()).stderr(theirs()).spawn().unwrap();
     // Else the terminal stays open here.

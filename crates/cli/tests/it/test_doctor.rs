@@ -1,6 +1,5 @@
 //! `rejoin doctor`
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::thread;
@@ -270,11 +269,7 @@ fn a_store_that_is_damaged_or_no_store_is_told() {
     --- exit 1
     ");
     Transcript::new("hurt").prompt("hello").say("the quick brown fox").end_well().import(&world);
-    let mut file = fs::read(world.store_path()).unwrap();
-    let entry = b"\"text\":\"the quick";
-    let places: Vec<usize> = (0..file.len()).filter(|at| file[*at..].starts_with(entry)).collect();
-    places.iter().for_each(|at| file[at + entry.len() - 1] = b'x');
-    fs::write(world.store_path(), file).unwrap();
+    world.spoil(b"\"text\":\"the quick");
     insta::assert_snapshot!(shown(&world, &[]), @"
     ✓ configuration  no file, which is fine
     ✗ store          [WORLD]/home/.local/share/rejoin/sessions.db: 1 session, [SIZE], schema 1, 1 damage found

@@ -7,7 +7,7 @@ fn session(id: &str, agent: &str, at: &str, messages: usize, cost: &str) -> Tran
     let usage = format!(r#"{{"sessionUpdate":"usage_update","used":1,"size":2,"cost":{cost}}}"#);
     let transcript = Transcript::new(id).at(at.parse().unwrap()).prompt(id);
     let mut transcript = (1..messages).fold(transcript, |transcript, _| transcript.say("x")).update(&usage).end_well();
-    transcript.session.facts.agent.name = agent.to_owned();
+    agent.clone_into(&mut transcript.session.facts.agent.name);
     transcript
 }
 
@@ -40,8 +40,8 @@ fn help() {
           --json      Write a JSON object
       -h, --help      Print help
 
-    A session counts, with all its messages and what it cost, for the day on which it was last used.
-    Sessions that were never prompted do not count.
+    A session counts, with all its messages and what it cost, for the day on which it was last used; a
+    fork with what it has of its source. Sessions that were never prompted do not count.
 
     Examples:
       rejoin stats

@@ -40,14 +40,7 @@ fn a_store_that_is_well_is_said_to_be() {
 fn what_is_damaged_is_named() {
     let world = World::new();
     Transcript::new("hurt").prompt("hello").say("the quick brown fox").end_well().import(&world);
-    let mut file = fs::read(world.store_path()).unwrap();
-    let entry = b"\"text\":\"the quick";
-    let places: Vec<usize> = (0..file.len()).filter(|at| file[*at..].starts_with(entry)).collect();
-    assert!(!places.is_empty());
-    for at in places {
-        file[at + entry.len() - 1] = b'x';
-    }
-    fs::write(world.store_path(), file).unwrap();
+    world.spoil(b"\"text\":\"the quick");
 
     insta::assert_snapshot!(world.run(&["verify"]), @"
     session hurt, entry 2: is not what was written
@@ -68,4 +61,23 @@ fn what_is_damaged_is_named() {
     }
     --- exit 1
     "#);
+}
+
+#[test]
+fn a_store_that_can_not_even_be_opened_is_damaged() {
+    let world = World::with_sample();
+    let file = fs::read(world.store_path()).unwrap();
+    fs::write(world.store_path(), &file[..5000]).unwrap();
+
+    insta::assert_snapshot!(world.run(&["verify"]), @"
+    the store's file: a page of it can't be read
+    0 sessions with 0 entries checked: 1 damage found
+    --- exit 1
+    ");
+    insta::assert_snapshot!(world.run(&["list"]), @"
+    --- stderr
+    error: the store [WORLD]/home/.local/share/rejoin/sessions.db is damaged: a page of it can't be read
+    hint: run `rejoin verify` to see which sessions are touched; the others stay usable
+    --- exit 1
+    ");
 }

@@ -29,11 +29,10 @@ pub(super) enum Access {
 }
 
 impl Access {
-    /// How to read the file at `path`, which can't be written.
-    pub(super) fn to_read(path: &Path) -> Self {
-        let (log, index) = (beside(path, "-wal"), beside(path, "-shm"));
-        let is_all_in_file = log.metadata().map_or(true, |log| log.len() == 0);
-        if is_all_in_file && !index.exists() { Self::ReadStill } else { Self::Read }
+    /// The ways to read the file at `path`, which can't be written; the best first.
+    pub(super) fn to_read(path: &Path) -> &'static [Self] {
+        let is_all_in_file = beside(path, "-wal").metadata().map_or(true, |log| log.len() == 0);
+        if is_all_in_file { &[Self::Read, Self::ReadStill] } else { &[Self::Read] }
     }
 }
 

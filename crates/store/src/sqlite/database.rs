@@ -77,9 +77,8 @@ impl Database {
         Ok((Self::over(path, Access::Read, &connection)?, connection))
     }
 
-    /// Opens the file, which can't be written. The connection refuses to write.
-    pub(super) fn open_to_read(path: &Path) -> Result<(Self, Connection), StoreError> {
-        let access = Access::to_read(path);
+    /// Opens the file, which can't be written, by `access`. The connection refuses to write.
+    pub(super) fn open_to_read(path: &Path, access: Access) -> Result<(Self, Connection), StoreError> {
         let connection = connect(path, access).map_err(|source| store_error(path, source))?;
         let found = check_identity(&connection, path)?;
         if found.schema < NEWEST {

@@ -32,6 +32,7 @@ use crate::{
     Cursor, Hit, Lease, ListFilter, Owner, Page, Pruned, ReplayPage, ReplayPlace, Retention, Run, SearchQuery,
     SessionStore, Stats, StoreError, VerifyReport,
 };
+use access::Access;
 use database::Database;
 use projector::Projector;
 use rows::ReadyStep;
@@ -64,9 +65,9 @@ impl SqliteStore {
         let path = path.as_ref();
         match path.try_exists() {
             Ok(true) => match Self::open(path) {
-                Err(error @ (StoreError::ReadOnly { .. } | StoreError::CannotOpen { .. })) => {
-                    Self::open_to_read(path, error).map(Some)
-                }
+                Err(
+                    error @ (StoreError::ReadOnly { .. } | StoreError::CannotOpen { .. } | StoreError::Full { .. }),
+                ) => Self::open_to_read(path, error).map(Some),
                 opened => opened.map(Some),
             },
             Ok(false) => Ok(None),
@@ -76,12 +77,15 @@ impl SqliteStore {
 
     /// Opens the store at `path`, which can't be written, because of `error`.
     fn open_to_read(path: &Path, error: StoreError) -> Result<Self, StoreError> {
-        match Database::open_to_read(path) {
-            Ok((database, connection)) => Ok(Self::over(database, connection)),
-            // Why it can't be written says more.
-            Err(StoreError::CannotOpen { .. }) => Err(error),
-            Err(error) => Err(error),
+        for access in Access::to_read(path) {
+            match Database::open_to_read(path, *access) {
+                Ok((database, connection)) => return Ok(Self::over(database, connection)),
+                // Why it can't be written says more.
+                Err(StoreError::ReadOnly { .. } | StoreError::CannotOpen { .. } | StoreError::Full { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
+        Err(error)
     }
 
     fn over(database: Database, connection: Connection) -> Self {
@@ -93,6 +97,12 @@ impl SqliteStore {
     /// The version of the tables in the file.
     pub async fn schema(&self) -> Result<u32, StoreError> {
         self.database.read(database::schema).await
+    }
+
+    /// Writes something that changes nothing; fails if nothing can be written.
+    pub async fn try_to_write(&self) -> Result<(), StoreError> {
+        let sql = "UPDATE meta SET value = value WHERE key = 'id'";
+        self.writer.write(move |db| db.execute(sql, []).map(|_| ())).await
     }
 
     /// Removes what was deleted from the files, as soon as nobody reads.

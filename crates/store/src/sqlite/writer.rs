@@ -322,7 +322,9 @@ impl Shared {
             match alone {
                 Some(Alone::Scrub(scrub, replies)) => {
                     let done = connection.scrub(&self.database, scrub);
-                    replies.into_iter().for_each(|reply| reply(done.clone()));
+                    for reply in replies {
+                        reply(done.clone());
+                    }
                 }
                 Some(Alone::Checkpoint) => connection.checkpoint(&self.database),
                 None => {}

@@ -1,6 +1,7 @@
 //! What the SQLite backend promises of its file.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
@@ -656,6 +657,26 @@ async fn a_full_disk_is_said_to_be_full_and_nothing_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_store_on_a_full_disk_can_be_read() {
+    let Ok(folder) = std::env::var("REJOIN_TEST_FOLDER") else {
+        let folder = tempfile::tempdir().unwrap();
+        let shell = r#"mount -t tmpfs -o size=2m tmpfs "$REJOIN_TEST_FOLDER"; exec "$0" "$@""#;
+        return run_inside(shell, "sqlite::a_store_on_a_full_disk_can_be_read", folder.path());
+    };
+    let path = Path::new(&folder).join("sessions.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let session = create_with_turn(&store, "zebra", "x").await;
+    drop(store);
+    let mut rest = fs::File::create(Path::new(&folder).join("rest")).unwrap();
+    while rest.write_all(&[0; 512]).is_ok() {}
+
+    assert!(matches!(SqliteStore::open(&path), Err(StoreError::Full { .. })));
+    let store = SqliteStore::open_existing(&path).unwrap().unwrap();
+    assert_eq!(numbers(&store, &session).await, [1, 2, 3]);
+    assert!(store.try_to_write().await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_read_only_file_can_be_read_and_is_said_to_be_read_only() {
     let Ok(folder) = std::env::var("REJOIN_TEST_FOLDER") else {
         let folder = tempfile::tempdir().unwrap();
@@ -680,6 +701,7 @@ async fn a_read_only_file_can_be_read_and_is_said_to_be_read_only() {
     assert_eq!((listed.len(), numbers(&store, session).await), (1, vec![1, 2, 3]));
     finds(&store, "zebra", &[session]).await;
     assert_eq!((store.verify().await.unwrap().damages, store.schema().await.unwrap()), (Vec::new(), 1));
+    assert!(matches!(store.try_to_write().await, Err(StoreError::ReadOnly { .. })));
     let refused = store.tell(session, vec![Fact::Archived(true)]).await;
     assert!(matches!(refused, Err(StoreError::ReadOnly { .. })), "{refused:?}");
 }

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rejoin_store::{Run, SessionStore, SqliteStore, StoreError};
-use rejoin_transcript::Timestamp;
+use rejoin_store::{SessionStore, SqliteStore, StoreError};
 use tokio::time::timeout;
 
 use super::check::Check;
@@ -36,8 +35,7 @@ async fn look_at(path: &Path) -> Result<Check, StoreError> {
     let (stats, schema) = (store.stats(times::day).await?, store.schema().await?);
     let sessions = count(stats.all.sessions, "session", "sessions");
     let about = format!("{shown}: {sessions}, {}, schema {schema}", sizes::show(stats.bytes));
-    // Removes nothing, since nothing is that old, but needs the right to.
-    if let Err(error) = store.remove_empty(Timestamp::from_millis(i64::MIN), Run::Real).await {
+    if let Err(error) = store.try_to_write().await {
         let hint = error.hint();
         return Ok(Check::bad(NAME, format!("{about}; {}", report::one_line(&Error::from(error))), hint));
     }

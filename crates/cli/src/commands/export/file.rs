@@ -39,7 +39,7 @@ impl OutFile {
         if !folder.is_dir() {
             return Err(io::Error::new(ErrorKind::NotFound, format!("there is no folder {}", folder.display())));
         }
-        let file = BufWriter::with_capacity(ROOM, NamedTempFile::new_in(folder)?);
+        let file = BufWriter::with_capacity(ROOM, NamedTempFile::new_in(folder).map_err(plain)?);
         Ok(Self::New { file, path })
     }
 
@@ -47,7 +47,7 @@ impl OutFile {
     pub(super) fn finish(self) -> io::Result<()> {
         match self {
             Self::New { file, path } => {
-                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+                let file = file.into_inner().map_err(|failed| plain(failed.into_error()))?;
                 file.as_file().sync_all()?;
                 file.persist(path)?;
                 Ok(())
@@ -60,15 +60,21 @@ impl OutFile {
 impl Write for OutFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::New { file, .. } => file.write(bytes),
+            Self::New { file, .. } => file.write(bytes).map_err(plain),
             Self::Special(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::New { file, .. } => file.flush(),
+            Self::New { file, .. } => file.flush().map_err(plain),
             Self::Special(file) => file.flush(),
         }
     }
+}
+
+/// `error` without the name of the file beside, which means nothing to anybody.
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` calls it so")]
+fn plain(error: io::Error) -> io::Error {
+    error.kind().into()
 }
