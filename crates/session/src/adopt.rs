@@ -103,10 +103,11 @@ impl Adoption {
     /// Brings in the next session; `None` when there is none. Fails only if the agent is gone, or the store is.
     pub async fn next(&mut self) -> Result<Option<Adopted>, Error> {
         let Some(row) = self.rows.pop_front() else { return Ok(None) };
-        let session_id = match self.known.get(&row.id) {
-            Some(known) => known.clone(),
-            None => (self.id_of)(&self.link.names(), &row.id),
-        };
+        let session_id = (self.id_of)(&self.link.names(), &row.id);
+        // One that was made through us has its own record.
+        if let Some(known) = self.known.get(&row.id).filter(|known| **known != session_id) {
+            return Ok(Some(Adopted::Here { session_id: known.clone(), taken: Taken::Nothing }));
+        }
         if self.is_up_to_date(&session_id, &row).await? {
             return Ok(Some(Adopted::Here { session_id, taken: Taken::Nothing }));
         }

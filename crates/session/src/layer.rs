@@ -279,3 +279,18 @@ impl Shared {
         lock(&self.sessions)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_are_kin_if_they_keep_their_sessions_in_the_same_place() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let options = LayerOptions { kin: vec![names(&["a", "b"]), names(&["c"])], ..LayerOptions::default() };
+        assert!(options.are_kin("a", &names(&["x", "b"])));
+        assert!(!options.are_kin("a", &names(&["c"])));
+        // Nobody is said to keep sessions anywhere.
+        assert!(!options.are_kin("x", &names(&["x"])));
+    }
+}

@@ -116,7 +116,7 @@ pub(super) async fn run(args: ImportArgs, context: &mut Context) -> Result<Outco
     for candidate in &candidates {
         let results = taker.take(candidate, tool).await;
         run.progress.step();
-        run.note(candidate, results?)?;
+        run.note(candidate, results)?;
     }
     store.flush().await?;
     run.finish()

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use rejoin::{Adopted, AgentSource, LayerOptions, SessionLayer};
-use rejoin_store::{MemoryStore, SessionStore, Taken, entries};
-use rejoin_transcript::{EntryNumber, SessionId, StepKind};
+use rejoin_store::{Likeness, MemoryStore, SessionStore, StoreError, Taken, entries, take_in};
+use rejoin_transcript::{AgentSession, EntryNumber, SessionId, StepKind};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
@@ -194,6 +194,20 @@ async fn one_that_can_not_be_loaded_is_named_and_the_others_come_in() {
     assert!(all[1].starts_with("own-2 failed: ") && all[1].contains("its pages are torn"), "{all:?}");
     assert!(all[2].starts_with("own-3 failed: ") && all[2].contains("nothing was said"), "{all:?}");
     assert!(store.session(&SessionId::parse("librarian-own-2").unwrap()).await.is_err());
+}
+
+#[tokio::test]
+async fn what_was_made_through_us_is_not_brought_in_once_more() {
+    let (library, store): (Shared, Arc<MemoryStore>) = (library(1), Arc::default());
+    let mut session = rejoin_testing::session_in("/p");
+    session.facts.session_id = SessionId::parse("ours").unwrap();
+    session.facts.agent.name = "librarian".to_owned();
+    session.facts.agent_session = Some(AgentSession { id: "own-1".to_owned(), generation: 1, lacks: 0 });
+    let steps = [rejoin_testing::prompt(1, "asked here"), rejoin_testing::end(1)].map(Ok::<_, StoreError>);
+    take_in(&*store, &session, Likeness::Exact, futures::stream::iter(steps)).await.unwrap();
+
+    assert_eq!(adopt(&library, &store).await, ["ours Nothing"]);
+    assert_eq!(said(&store, "ours").await, ["asked here"]);
 }
 
 #[tokio::test]

@@ -28,32 +28,27 @@ impl<'a> Taker<'a> {
         Self { store, since, known: None }
     }
 
-    /// Takes in what is in `candidate`; gives what became of each session in it. Only an error of the store itself stops
-    /// the command.
-    pub(super) async fn take(
-        &mut self,
-        candidate: &Candidate,
-        tool: Option<Tool>,
-    ) -> Result<Vec<Result<Imported, Error>>, Error> {
+    /// Takes in what is in `candidate`, if it is of `tool`; gives what became of each session in it.
+    pub(super) async fn take(&mut self, candidate: &Candidate, tool: Option<Tool>) -> Vec<Result<Imported, Error>> {
         let name = candidate.name();
         if candidate.origin == Origin::Found && self.is_older(&candidate.path) {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let content = match recognise(&candidate.path) {
             Ok(content) => content,
-            Err(source) => return Ok(vec![Err(Error::CannotRead { file: name, source })]),
+            Err(source) => return vec![Err(Error::CannotRead { file: name, source })],
         };
         match (content, candidate.tool.or(tool)) {
-            (Some(Content::Export), None) => Ok(vec![self.take_export(&candidate.path, &name).await]),
+            (Some(Content::Export), None) => vec![self.take_export(&candidate.path, &name).await],
             (Some(Content::History(found)), None) => self.take_history(found, candidate).await,
             (Some(Content::History(found)), Some(tool)) if found == tool => self.take_history(found, candidate).await,
             // What just lies in a folder that was named need not be what was asked for, or ours to read.
-            (Some(_), _) if candidate.origin == Origin::Found && candidate.tool.is_none() => Ok(Vec::new()),
-            (None, _) if candidate.origin == Origin::Found && !is_surely_meant(candidate) => Ok(Vec::new()),
-            (_, Some(tool)) => Ok(vec![Err(Error::NotAHistory { file: name, tool })]),
+            (Some(_), _) if candidate.origin == Origin::Found && candidate.tool.is_none() => Vec::new(),
+            (None, _) if candidate.origin == Origin::Found && !is_surely_meant(candidate) => Vec::new(),
+            (_, Some(tool)) => vec![Err(Error::NotAHistory { file: name, tool })],
             (_, None) => {
                 let source = TranscriptError::NotAnExport;
-                Ok(vec![Err(Error::NotATranscript { file: name, source })])
+                vec![Err(Error::NotATranscript { file: name, source })]
             }
         }
     }
@@ -89,12 +84,12 @@ impl<'a> Taker<'a> {
         self.imported(told.facts.session_id, taken, 0).await
     }
 
-    async fn take_history(&mut self, tool: Tool, candidate: &Candidate) -> Result<Vec<Result<Imported, Error>>, Error> {
+    async fn take_history(&mut self, tool: Tool, candidate: &Candidate) -> Vec<Result<Imported, Error>> {
         let name = candidate.name();
         let failed = |source| Error::BadHistory { file: name.clone(), source };
         let all = match conversations(tool, &candidate.path) {
             Ok(all) => all,
-            Err(error) => return Ok(vec![Err(failed(error))]),
+            Err(error) => return vec![Err(failed(error))],
         };
         let mut results = Vec::new();
         for conversation in all {
@@ -106,7 +101,7 @@ impl<'a> Taker<'a> {
                 Err(error) => results.push(Err(failed(error))),
             }
         }
-        Ok(results)
+        results
     }
 
     async fn take_conversation(&mut self, conversation: Conversation, name: &str) -> Result<Imported, Error> {
