@@ -303,18 +303,18 @@ impl Error {
             | Self::NoTerminal { .. }
             | Self::LogOnScreen
             | Self::NoPrompt { .. }
-            | Self::EmptyPrompt => crate::USAGE,
+            | Self::EmptyPrompt
+            | Self::NobodyToAsk
+            | Self::EmptyTitle => crate::USAGE,
             Self::Chat(error) => match error.blame() {
                 Blame::User => 1,
                 Blame::Agent => crate::AGENT,
                 Blame::Program => crate::BUG,
             },
             Self::Store(StoreError::Closed) => crate::BUG,
-            Self::Check(_) => crate::AGENT,
-            Self::NobodyToAsk | Self::EmptyTitle => crate::USAGE,
+            Self::Check(_) | Self::Agent(_) => crate::AGENT,
             // As a shell tells it of a program that Ctrl-C has ended.
             Self::Interrupted => 130,
-            Self::Agent(_) => crate::AGENT,
             Self::Store(_)
             | Self::NoStorePath
             | Self::NoConfigFile { .. }

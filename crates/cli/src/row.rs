@@ -25,6 +25,7 @@ pub(crate) struct Row<'a> {
     fork_of: Option<&'a SessionId>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     additional_directories: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
     resume_command: Option<String>,
 }
 

@@ -160,7 +160,7 @@ fn an_interrupted_check_leaves_no_agent_behind() {
     assert!(interrupt.success());
     let output = check.wait_with_output().unwrap();
 
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(1), &b"error: interrupted\n"[..]));
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(130), &b"error: interrupted\n"[..]));
     // It is killed before the check ends, and reaped by whoever is its parent then.
     let status = std::fs::read_to_string(format!("/proc/{}/status", agent.trim())).unwrap_or_default();
     assert!(status.is_empty() || status.contains("State:\tZ"), "{status}");

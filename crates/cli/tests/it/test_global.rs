@@ -35,13 +35,13 @@ fn help_names_every_command_and_version_is_told() {
       delete       Delete sessions for good
       export       Write a session to standard output or a file
       import       Take in exported sessions, and histories of other tools
+      adopt        Bring in the sessions that an agent made without rejoin
       stats        Show how much there is, by agent and by day
       gc           Remove old sessions
-      adopt        Bring in the sessions that an agent made without rejoin
-      setup        Show, or write, the settings with which an editor uses rejoin
       verify       Check the store for damage
       check        Test an agent from outside: which session rules does it break?
       agents       List the agents that are configured, known, and installed
+      setup        Show, or write, the settings with which an editor uses rejoin
       doctor       See what works, what doesn't, and what to do
       config       See the settings, and trust those of a project
       completions  Write a script that completes commands and options in a shell

@@ -53,13 +53,13 @@ fn a_session_of_another_tool_is_shown_like_any_other() {
     insta::assert_snapshot!(world.run(&["show", all["imported"][0].as_str().unwrap()]), @r#"
     # Which colour is the door?
 
-    session   441e5f3e0b4a1ae119db91d5f8b79a50
-    agent     claude-code 2.1.312
-    folder    /home/mira/almanac
-    created   2025-11-17 23:44
-    updated   2025-11-17 23:44
-    messages  12 in 5 turns
-    resume    claude --resume ce5b5178-28f0-4a24-a4dd-ef386eb1051c
+    - session: 441e5f3e0b4a1ae119db91d5f8b79a50
+    - agent: claude-code 2.1.312
+    - folder: /home/mira/almanac
+    - created: 2025-11-17 23:44
+    - updated: 2025-11-17 23:44
+    - messages: 12 in 5 turns
+    - resume: claude --resume ce5b5178-28f0-4a24-a4dd-ef386eb1051c
 
     ## Turn 1  2025-11-17 23:44
 

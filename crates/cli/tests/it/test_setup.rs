@@ -234,7 +234,7 @@ fn what_can_not_be_understood_is_not_changed() {
       "env": []
     }
     --- stderr
-    warning: Obsidian has no file that can be changed safely; nothing is written
+    note: Obsidian has no file that can be changed safely; nothing is written
     in the settings of the plugin Agent Client, Custom agents, Add custom agent:
     --- exit 0
     "#);
