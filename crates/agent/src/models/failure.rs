@@ -100,14 +100,8 @@ impl Failures {
     }
 
     fn of_network(&self, error: &reqwest::Error) -> ModelError {
-        let mut innermost: &dyn std::error::Error = error;
-        while let Some(source) = innermost.source() {
-            innermost = source;
-        }
-        // The outermost text of reqwest has the address in it.
-        let cause = if error.source().is_some() { innermost.to_string() } else { "the request failed".to_owned() };
         let what = if error.is_connect() { "can't be reached" } else { "did not answer to the end" };
-        let text = format!("{} {what} at {}: {}", self.provider, self.host, self.hide(&cause));
+        let text = format!("{} {what} at {}: {}", self.provider, self.host, self.hide(&cause_of(error)));
         if error.is_builder() { ModelError::Failed(text) } else { ModelError::Lost(text) }
     }
 
@@ -181,6 +175,15 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let seconds = number("retry-after-ms").map(|millis| millis / 1000.0).or_else(|| number("retry-after"))?;
     Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// What lies behind `error`, without the address, which the outermost text of reqwest holds.
+pub(super) fn cause_of(error: &reqwest::Error) -> String {
+    let mut innermost: &dyn std::error::Error = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    if error.source().is_some() { innermost.to_string() } else { "the request failed".to_owned() }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use futures::future::{BoxFuture, Shared};
 use reqwest::{Client, Url};
 use serde_json::Value;
 
+use super::failure::cause_of;
 use super::{ModelId, ModelInfo, Price, ProviderKind};
 
 /// So long a session waits for a list. It may still come for the next one.
@@ -80,12 +81,12 @@ pub(super) async fn fetch(
     for (name, value) in headers {
         request = request.header(name, value);
     }
-    let mut response = request.send().await.map_err(|error| error.without_url().to_string())?;
+    let mut response = request.send().await.map_err(|error| cause_of(&error))?;
     if !response.status().is_success() {
         return Err(format!("HTTP status {}", response.status()));
     }
     let mut body = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(|error| error.without_url().to_string())? {
+    while let Some(piece) = response.chunk().await.map_err(|error| cause_of(&error))? {
         body.extend_from_slice(&piece);
         if body.len() > MOST_BYTES {
             return Err(format!("it is longer than {MOST_BYTES} bytes"));

@@ -224,6 +224,13 @@ pub(crate) trait Provider: Send + Sync {
     async fn ask(&self, request: Request) -> Result<BoxStream<'static, Result<Event, ModelError>>, ModelError>;
 }
 
+/// Asks a provider which models it has, for a person who wants to know whether it can be used. The error says why not, and
+/// holds no key.
+pub async fn ask_for_models(config: ProviderConfig) -> Result<Vec<ModelId>, String> {
+    let provider = remote::Remote::new(config, remote::Http::new()?);
+    Ok(provider.list().await?.into_iter().map(|model| model.id).collect())
+}
+
 /// All who provide models.
 pub(crate) struct Providers(Vec<Arc<dyn Provider>>);
 
@@ -272,13 +279,6 @@ impl Providers {
         }
         models
     }
-}
-
-/// Asks a provider which models it has, for a person who wants to know whether it can be used. The error says why not, and
-/// holds no key.
-pub async fn ask_for_models(config: ProviderConfig) -> Result<Vec<ModelId>, String> {
-    let provider = remote::Remote::new(config, remote::Http::new()?);
-    Ok(provider.list().await?.into_iter().map(|model| model.id).collect())
 }
 
 /// What is known of `model`, given those that are `listed`.

@@ -219,7 +219,7 @@ fn providers_are_asked_for_their_models() {
         &format!(
             "model = 'good/two'\n[providers.good]\nkind = 'openai'\nbase_url = 'http://{good}/v1'\n\
              [providers.bad]\nkind = 'openai'\nbase_url = 'http://{bad}/v1'\nkey = 'env:KEY'\n\
-             [providers.anthropic]\n"
+             [providers.gone]\nkind = 'gemini'\nbase_url = 'http://127.0.0.1:1'\n[providers.anthropic]\n"
         ),
     );
 
@@ -232,10 +232,12 @@ fn providers_are_asked_for_their_models() {
                           hint: set ANTHROPIC_API_KEY
     ✗ provider bad        does not list its models: [HOST]: HTTP status 401 Unauthorized
                           hint: check KEY, and where the provider is
+    ✗ provider gone       does not list its models: 127.0.0.1:1: Connection refused (os error 111)
+                          hint: check providers.gone.key, and where the provider is
     ✓ provider good       answers, and lists 2 models
     ✓ model               good/two
 
-    2 problems found
+    3 problems found
     --- exit 1
     ");
 }
