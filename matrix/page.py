@@ -31,7 +31,7 @@ def write(agents, results, notes, page):
         if all(pair):
             reports[name] = pair
     own = "".join(f"- `{rule}`: {why}\n" for rule, why in AGENTS_OWN.items())
-    parts = [HEAD + own, overview(agents, reports), table(reports), broken_alone(agents, reports, notes)]
+    parts = [HEAD + own, overview(agents, reports), table(reports), varying(notes), broken_alone(agents, reports, notes)]
     page.write_text("\n".join(parts))
     return [f"{name} behind rejoin breaks {rule['rule']}: {rule['came']}" for name, (_, behind) in reports.items()
             for rule in behind["rules"] if is_fatal(rule)] + [
@@ -66,6 +66,11 @@ def table(reports):
         cells = [" ".join(SIGNS[found[rule["rule"]]["status"]] if rule["rule"] in found else "?" for found in by_rule[name]) for name in names]
         lines.append(f"| `{rule['rule']}` | {rule['level']} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def varying(notes):
+    lines = ["## What is not the same in each run", "", "The table holds one run. Where agents race with themselves, another run finds something else:", ""]
+    return "\n".join(lines + [f"- {line}" for line in notes["varies"]]) + "\n"
 
 
 def broken_alone(agents, reports, notes):
