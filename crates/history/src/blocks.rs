@@ -62,6 +62,18 @@ pub(crate) fn diff(path: &str, old: Option<&str>, new: &str) -> Value {
     json!({ "type": "diff", "path": path, "oldText": old, "newText": new })
 }
 
+/// A plan of entries: content, status, priority. What is no status or priority becomes the plainest.
+pub(crate) fn plan<'a>(entries: impl IntoIterator<Item = (&'a str, Option<&'a str>, Option<&'a str>)>) -> Value {
+    let entry = |(content, status, priority): (&str, Option<&str>, Option<&str>)| {
+        let status = status.filter(|status| matches!(*status, "in_progress" | "completed")).unwrap_or("pending");
+        let priority = priority.filter(|priority| matches!(*priority, "high" | "low")).unwrap_or("medium");
+        json!({ "content": content, "status": status, "priority": priority })
+    };
+    let mut plan = json!({ "sessionUpdate": "plan" });
+    plan["entries"] = entries.into_iter().map(entry).collect();
+    plan
+}
+
 /// An update about the title.
 pub(crate) fn title(title: &str) -> Value {
     json!({ "sessionUpdate": "session_info_update", "title": title })

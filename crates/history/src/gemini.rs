@@ -11,7 +11,7 @@ use rejoin_transcript::json::{Members, read_string};
 use rejoin_transcript::{Timestamp, Told};
 use serde_json::{Value, json};
 
-use crate::blocks::{Voice, chunk, diff, first_str, str_of, text, text_content, time_of, told};
+use crate::blocks::{self, Voice, chunk, diff, first_str, str_of, text, text_content, time_of, told};
 use crate::conversation::LeftOut;
 use crate::lines::Lines;
 use crate::{About, Conversation, HistoryError, Tool, input};
@@ -255,12 +255,8 @@ fn tool_call(call: &Value) -> Value {
 
 fn plan(call: &Value) -> Option<Value> {
     let todos = call["args"]["todos"].as_array().filter(|_| str_of(call, "name") == Some("write_todos"))?;
-    let entry = |todo: &Value| {
-        let status = str_of(todo, "status").filter(|status| matches!(*status, "in_progress" | "completed"));
-        let content = str_of(todo, "description").unwrap_or_default();
-        json!({ "content": content, "status": status.unwrap_or("pending"), "priority": "medium" })
-    };
-    Some(json!({ "sessionUpdate": "plan", "entries": todos.iter().map(entry).collect::<Vec<_>>() }))
+    let entry = |todo| (str_of(todo, "description").unwrap_or_default(), str_of(todo, "status"), None);
+    Some(blocks::plan(todos.iter().map(entry)))
 }
 
 /// The parts of a content, which may be a mere text.

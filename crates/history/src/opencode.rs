@@ -193,16 +193,8 @@ fn content(name: &str, state: &Value) -> Vec<Value> {
 
 fn plan(name: &str, input: &Value) -> Option<Value> {
     let todos = input["todos"].as_array().filter(|_| name == "todowrite")?;
-    let entry = |todo: &Value| {
-        let status = str_of(todo, "status").filter(|status| matches!(*status, "in_progress" | "completed"));
-        let priority = str_of(todo, "priority").filter(|priority| matches!(*priority, "high" | "low"));
-        json!({
-            "content": str_of(todo, "content").unwrap_or_default(),
-            "status": status.unwrap_or("pending"),
-            "priority": priority.unwrap_or("medium"),
-        })
-    };
-    Some(json!({ "sessionUpdate": "plan", "entries": todos.iter().map(entry).collect::<Vec<_>>() }))
+    let entry = |todo| (str_of(todo, "content").unwrap_or_default(), str_of(todo, "status"), str_of(todo, "priority"));
+    Some(blocks::plan(todos.iter().map(entry)))
 }
 
 fn user(part: &Value, id: &str) -> Vec<Value> {

@@ -1,17 +1,17 @@
 //! The task list, which the agent shows as a plan: `TodoWrite` in older versions, the `Task…` tools in newer ones.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::blocks::str_of;
+use crate::blocks::{plan, str_of};
 
 /// The plan that `TodoWrite` was called with.
 pub(super) fn todos(input: &Value) -> Option<Value> {
-    let entry = |todo: &Value| {
-        let status = str_of(todo, "status").unwrap_or("pending");
-        let active = str_of(todo, "activeForm").filter(|_| status == "in_progress");
-        entry(active.or_else(|| str_of(todo, "content")).unwrap_or_default(), status)
+    let entry = |todo| {
+        let status = str_of(todo, "status");
+        let active = str_of(todo, "activeForm").filter(|_| status == Some("in_progress"));
+        (active.or_else(|| str_of(todo, "content")).unwrap_or_default(), status, None)
     };
-    Some(plan(input["todos"].as_array()?.iter().map(entry).collect()))
+    Some(plan(input["todos"].as_array()?.iter().map(entry)))
 }
 
 /// The tasks, as the `Task…` tools left them.
@@ -24,6 +24,14 @@ struct Task {
     subject: String,
     active: Option<String>,
     status: String,
+}
+
+impl Task {
+    /// As an entry of a plan.
+    fn shown(&self) -> (&str, Option<&str>, Option<&str>) {
+        let active = self.active.as_deref().filter(|_| self.status == "in_progress");
+        (active.unwrap_or(&self.subject), Some(&self.status), None)
+    }
 }
 
 impl Tasks {
@@ -44,11 +52,7 @@ impl Tasks {
             "TaskList" => self.list(&output)?,
             _ => return None,
         }
-        let shown = |task: &Task| {
-            let active = task.active.as_deref().filter(|_| task.status == "in_progress");
-            entry(active.unwrap_or(&task.subject), &task.status)
-        };
-        Some(plan(self.0.iter().map(shown).collect()))
+        Some(plan(self.0.iter().map(Task::shown)))
     }
 
     fn create(&mut self, input: &Value, output: &str) {
@@ -107,17 +111,6 @@ impl Tasks {
     }
 }
 
-fn plan(entries: Vec<Value>) -> Value {
-    let mut plan = json!({ "sessionUpdate": "plan" });
-    plan["entries"] = entries.into();
-    plan
-}
-
-fn entry(content: &str, status: &str) -> Value {
-    let status = if matches!(status, "in_progress" | "completed") { status } else { "pending" };
-    json!({ "content": content, "status": status, "priority": "medium" })
-}
-
 fn output_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -128,6 +121,8 @@ fn output_of(content: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

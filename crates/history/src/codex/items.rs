@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::commands::{Command, read_command};
 use super::patch;
-use crate::blocks::{Voice, chunk, compaction, image, str_of, text, told};
+use crate::blocks::{self, Voice, chunk, compaction, image, str_of, text, told};
 
 /// Tells the items of one conversation, one after the other.
 pub(super) struct Speaker {
@@ -61,7 +61,7 @@ impl Speaker {
             Some("turn_aborted") => [self.settle(), vec![ended("cancelled")]].concat(),
             Some("thread_name_updated") => {
                 let name = str_of(event, "thread_name").filter(|name| !name.is_empty());
-                name.map(|name| told(at, &crate::blocks::title(name))).into_iter().collect()
+                name.map(|name| told(at, &blocks::title(name))).into_iter().collect()
             }
             _ => Vec::new(),
         }
@@ -170,7 +170,7 @@ impl Speaker {
         let changes = patch::read(text, &self.cwd);
         let mut paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
         paths.dedup();
-        let names: Vec<&str> = paths.iter().map(|path| crate::blocks::shown_path(path, &self.cwd)).collect();
+        let names: Vec<&str> = paths.iter().map(|path| blocks::shown_path(path, &self.cwd)).collect();
         if changes.is_empty() {
             return None;
         }
@@ -205,16 +205,8 @@ fn web_search(item: &Value, at: Timestamp) -> Value {
 }
 
 fn plan(input: &Value) -> Option<Value> {
-    let entry = |step: &Value| {
-        let status = str_of(step, "status").filter(|status| matches!(*status, "in_progress" | "completed"));
-        json!({
-            "content": str_of(step, "step").unwrap_or_default(),
-            "status": status.unwrap_or("pending"),
-            "priority": "medium",
-        })
-    };
-    let entries: Vec<Value> = input["plan"].as_array()?.iter().map(entry).collect();
-    Some(json!({ "sessionUpdate": "plan", "entries": entries }))
+    let entry = |step| (str_of(step, "step").unwrap_or_default(), str_of(step, "status"), None);
+    Some(blocks::plan(input["plan"].as_array()?.iter().map(entry)))
 }
 
 /// The command that is to run, in one line: of a shell, what the shell is given.
