@@ -19,7 +19,7 @@ const INTRODUCTION: &str = concat!(
     r#""}}"#
 );
 
-/// Why an agent did not do what it was asked.
+/// Why an agent did not do what it was asked. No text holds a value of the environment that it was given.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AskError {
     /// It did not start.
@@ -44,12 +44,12 @@ pub(crate) enum AskError {
         stderr: String,
     },
     /// It answered with an error.
-    #[error("it answered `{method}` with an error: {error}")]
+    #[error("it answered `{method}` with an error: {message}")]
     Refused {
         /// What it was asked.
         method: &'static str,
         /// What it answered.
-        error: RpcError,
+        message: String,
     },
 }
 
@@ -62,6 +62,8 @@ fn said(stderr: &str) -> String {
 pub(crate) struct DirectAgent {
     process: Process,
     connection: Connection<oneshot::Sender<Outcome>>,
+    /// The values of the environment that it was given.
+    secrets: Vec<String>,
     /// What it answered to `initialize`.
     told: String,
 }
@@ -79,7 +81,8 @@ impl DirectAgent {
         let options = Options { invalid_utf8: InvalidUtf8::Repair, tap, ..Options::default() };
         let (connection, incoming) = Connection::open(output, input, options);
         tokio::spawn(answer_all(connection.clone(), incoming));
-        let mut agent = Self { process, connection, told: String::new() };
+        let secrets = command.env.iter().map(|(_, value)| value.clone()).filter(|value| !value.is_empty()).collect();
+        let mut agent = Self { process, connection, secrets, told: String::new() };
         match agent.call("initialize", INTRODUCTION, limit).await {
             Ok(told) => {
                 told.get().clone_into(&mut agent.told);
@@ -122,19 +125,21 @@ impl DirectAgent {
         limit: Duration,
     ) -> Result<Box<RawValue>, AskError> {
         let (sender, answer) = oneshot::channel();
-        let ended = || AskError::Ended { method, stderr: self.process.stderr_tail() };
+        let stderr = || self.hide(&self.process.stderr_tail());
         let answered = async {
             self.connection.request(method, params, sender).await.ok()?;
             answer.await.ok()
         };
         match timeout(limit, answered).await {
-            Ok(Some(outcome)) => outcome.map_err(|error| AskError::Refused { method, error }),
+            Ok(Some(outcome)) => {
+                outcome.map_err(|error| AskError::Refused { method, message: self.hide(error.message()) })
+            }
             Ok(None) => {
                 // What it said last tells why.
                 let _ = timeout(Duration::from_secs(1), self.process.wait()).await;
-                Err(ended())
+                Err(AskError::Ended { method, stderr: stderr() })
             }
-            Err(_) => Err(AskError::TooLate { method, limit, stderr: self.process.stderr_tail() }),
+            Err(_) => Err(AskError::TooLate { method, limit, stderr: stderr() }),
         }
     }
 
@@ -142,6 +147,11 @@ impl DirectAgent {
     pub(crate) async fn end(self) {
         let _ = timeout(Duration::from_millis(500), self.connection.finish()).await;
         self.process.end().await;
+    }
+
+    /// `text` without the secrets, which the agent may have said.
+    fn hide(&self, text: &str) -> String {
+        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "[redacted]"))
     }
 
     fn info(&self, name: &str) -> Option<String> {

@@ -19,7 +19,7 @@ const PAGE: u32 = 500;
 
 /// What to do where there is no session yet.
 pub(super) const FIRST_SESSION: &str =
-    "begin one in your editor with `rejoin acp -- COMMAND`, or take one in with `rejoin import FILE`";
+    "begin one with `rejoin chat`, or take in those of other tools with `rejoin import --all`";
 
 const TABLE: [Column; 7] = [
     Column { name: "ID", fit: Fit::Whole, side: Side::Left },

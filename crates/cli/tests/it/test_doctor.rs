@@ -144,6 +144,8 @@ fn each_agent_is_started_and_its_secrets_are_not_shown() {
     let world = World::new();
     let agent = world.write("agent.sh", AGENT);
     let loud = world.write("loud.sh", "echo \"my token is $TOKEN\" >&2; exit 3");
+    let answer = r#"printf '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"bad key %s"}}\n' "$KEY""#;
+    let picky = world.write("picky.sh", &format!("read -r line; {answer}; read -r line"));
     let old = world.write("old.sh", &AGENT.replace("\"protocolVersion\":1", "\"protocolVersion\":7"));
     world.write(
         USER_FILE,
@@ -151,7 +153,8 @@ fn each_agent_is_started_and_its_secrets_are_not_shown() {
             "[agents.good]\ncommand = ['/bin/sh', '{agent}']\n\
              [agents.gone]\ncommand = ['/does/not/exist']\n\
              [agents.loud]\ncommand = ['/bin/sh', '{loud}']\nenv = {{ TOKEN = 'hush' }}\n\
-             [agents.old]\ncommand = ['/bin/sh', '{old}']\n"
+             [agents.old]\ncommand = ['/bin/sh', '{old}']\n\
+             [agents.picky]\ncommand = ['/bin/sh', '{picky}']\nenv = {{ KEY = 'hush' }}\n"
         ),
     );
     insta::assert_snapshot!(shown(&world, &[]), @"
@@ -164,9 +167,11 @@ fn each_agent_is_started_and_its_secrets_are_not_shown() {
                      hint: see all that it says with `rejoin --log debug acp --agent loud`
     ✗ agent old      Robot 2.0 speaks version 7 of the protocol, and we speak 1
                      hint: use a version of the agent that speaks it
+    ✗ agent picky    it answered `initialize` with an error: bad key [redacted]
+                     hint: see all that it says with `rejoin --log debug acp --agent picky`
     ✓ model          none is set: the built-in agent repeats what it hears
 
-    3 problems found
+    4 problems found
     --- exit 1
     ");
 }

@@ -19,7 +19,7 @@ pub(super) async fn check(name: &str, agent: &AgentCommand, settings: &Settings)
             running.end().await;
             check
         }
-        Err(error) => Check::bad(title, hide(&error.to_string(), agent), Some(hint(name, &error))),
+        Err(error) => Check::bad(title, error.to_string(), Some(hint(name, &error))),
     };
     vec![check]
 }
@@ -54,25 +54,5 @@ fn hint(name: &str, error: &AskError) -> String {
         AskError::Start(_) | AskError::Ended { .. } | AskError::TooLate { .. } | AskError::Refused { .. } => {
             format!("see all that it says with `rejoin --log debug acp --agent {name}`")
         }
-    }
-}
-
-/// `text` without what the agent is given as its environment, which it may have said.
-fn hide(text: &str, agent: &AgentCommand) -> String {
-    let values = agent.env.values().filter(|value| !value.is_empty());
-    values.fold(text.to_owned(), |text, value| text.replace(value.as_str(), "[redacted]"))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-
-    #[test]
-    fn what_an_agent_says_of_its_environment_is_hidden() {
-        let env = BTreeMap::from([("TOKEN".to_owned(), "hush".to_owned()), ("EMPTY".to_owned(), String::new())]);
-        let agent = AgentCommand { command: vec!["x".to_owned()], env, sharing: rejoin::Sharing::Shared };
-        assert_eq!(hide("bad token hush!", &agent), "bad token [redacted]!");
     }
 }
