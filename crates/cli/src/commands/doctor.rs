@@ -12,7 +12,6 @@ mod store;
 
 use std::io::Write;
 
-use futures::FutureExt;
 use futures::future::join_all;
 use serde::Serialize;
 
@@ -60,24 +59,21 @@ pub(crate) struct DoctorArgs {
 
 pub(super) async fn run(args: DoctorArgs, context: &mut Context) -> Result<Outcome, Error> {
     let settings = &context.settings;
-    let agents = settings.agents.iter().map(|(name, agent)| agents::check(name, agent, settings).boxed_local());
-    let others = [
-        store::check(&settings.store).boxed_local(),
-        mcp_servers::check(settings).boxed_local(),
-        providers::check(settings).boxed_local(),
-    ];
-    let all: Vec<_> = others.into_iter().chain(agents).collect();
-    let progress = Progress::new(all.len());
-    let done = join_all(all.into_iter().map(|check| progress.watch(check))).await;
+    let progress = Progress::new(settings.agents.len() + 3);
+    let (store, agents, mcp_servers, providers) = tokio::join!(
+        progress.watch(store::check(&settings.store)),
+        join_all(settings.agents.iter().map(|(name, agent)| progress.watch(agents::check(name, agent, settings)))),
+        progress.watch(mcp_servers::check(settings)),
+        progress.watch(providers::check(settings)),
+    );
     progress.clear();
 
-    let mut done = done.into_iter();
     let mut checks = config::check(settings);
-    checks.extend(done.next().into_iter().flatten());
-    let [mcp_servers, providers] = [done.next(), done.next()];
+    checks.push(store);
     checks.extend(agents::check_default(settings));
-    checks.extend(done.flatten());
-    checks.extend([mcp_servers, providers].into_iter().flatten().flatten());
+    checks.extend(agents);
+    checks.extend(mcp_servers);
+    checks.extend(providers);
     write(&mut context.out, &checks, args.json)
 }
 

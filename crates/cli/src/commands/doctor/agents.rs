@@ -4,6 +4,7 @@ use rejoin_wire::ProcessError;
 
 use super::check::Check;
 use crate::direct_agent::{AskError, DirectAgent};
+use crate::known_agents;
 use crate::layer::BUILT_IN;
 use crate::settings::{AgentCommand, Settings};
 
@@ -11,23 +12,22 @@ use crate::settings::{AgentCommand, Settings};
 const PROTOCOL: &str = "1";
 
 /// Starts the agent `name`, and hears what it tells of itself.
-pub(super) async fn check(name: &str, agent: &AgentCommand, settings: &Settings) -> Vec<Check> {
+pub(super) async fn check(name: &str, agent: &AgentCommand, settings: &Settings) -> Check {
     let title = format!("agent {name}");
-    let check = match DirectAgent::start(&agent.to_command(), settings.behaviour.agent_start_limit, None).await {
+    match DirectAgent::start(&agent.to_command(), settings.behaviour.agent_start_limit, None).await {
         Ok(running) => {
             let check = heard(title, &running);
             running.end().await;
             check
         }
         Err(error) => Check::bad(title, error.to_string(), Some(hint(name, &error))),
-    };
-    vec![check]
+    }
 }
 
 /// Whether there is the agent that is used where none is named.
 pub(super) fn check_default(settings: &Settings) -> Option<Check> {
     let name = settings.default_agent.as_deref()?;
-    if name == BUILT_IN || settings.agents.contains_key(name) {
+    if name == BUILT_IN || settings.agents.contains_key(name) || known_agents::find(name).is_some() {
         return None;
     }
     let hint = format!("add a table [agents.{name}], or name another as `default_agent`");

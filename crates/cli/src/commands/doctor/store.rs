@@ -19,12 +19,12 @@ const NAME: &str = "store";
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Looks at the store at `path`.
-pub(super) async fn check(path: &Path) -> Vec<Check> {
+pub(super) async fn check(path: &Path) -> Check {
     let failed = |error: StoreError| {
         let hint = error.hint();
         Check::bad(NAME, report::one_line(&Error::from(error)), hint)
     };
-    vec![look_at(path).await.unwrap_or_else(failed)]
+    look_at(path).await.unwrap_or_else(failed)
 }
 
 async fn look_at(path: &Path) -> Result<Check, StoreError> {
