@@ -48,7 +48,11 @@ impl Tool for WriteFile {
         let files = Files::of(call.turn);
         let change = change(arguments, &files).await?;
         change.make(&files, call).await?;
-        Ok(Output::text(format!("Wrote {} lines to {}.", change.new.lines().count(), change.place.shown())))
+        let lines = match change.new.lines().count() {
+            1 => "1 line".to_owned(),
+            count => format!("{count} lines"),
+        };
+        Ok(Output::text(format!("Wrote {lines} to {}.", change.place.shown())))
     }
 }
 

@@ -388,7 +388,7 @@ fn what_needs_permission_is_refused_unless_it_is_allowed() {
     "#);
     assert!(!world.path("note.txt").exists());
     insta::assert_snapshot!(with_model(&["--allow"]), @"
-    Wrote 1 lines to note.txt.
+    Wrote 1 line to note.txt.
     --- stderr
     ● Write note.txt
     --- exit 0
