@@ -1,6 +1,7 @@
 //! Histories of another tool, taken in: beside reading their bytes and parsing every line.
 //!
-//! The files are a conversation that Claude Code wrote, each under an id of its own.
+//! The files are a conversation that Claude Code wrote, each under an id of its own, with as many bytes of notes beside it
+//! as the tool itself makes.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -8,17 +9,21 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Result;
 use crate::bench::Bench;
 use crate::figure::{Amount, Figure, Wanted};
 use crate::measure::{medians, time};
 use crate::process::peak_memory;
+use crate::texts::Texts;
 
 /// The conversation, and its id.
 const CONVERSATION: &str = include_str!("../../../history/tests/fixtures/claude-code/session.jsonl");
 const ID: &str = "ce5b5178-28f0-4a24-a4dd-ef386eb1051c";
+
+/// What the tool notes for itself beside such a conversation: lines, and bytes in each.
+const NOTES: (usize, usize) = (4, 36_000);
 
 const SESSIONS: u32 = 1000;
 
@@ -55,9 +60,17 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Figure>> {
 
 fn write_sessions(folder: &Path, count: u32) -> Result<()> {
     fs::create_dir(folder)?;
+    let mut texts = Texts::new(1);
+    let (lines, bytes) = NOTES;
     for number in 0..count {
         let id = format!("{number:08}{}", &ID[8..]);
-        fs::write(folder.join(format!("{id}.jsonl")), CONVERSATION.replace(ID, &id))?;
+        let mut file = CONVERSATION.replace(ID, &id);
+        for _ in 0..lines {
+            let note = json!({ "type": "api-request-shape", "sessionId": id, "shape": texts.text(bytes) });
+            file.push_str(&note.to_string());
+            file.push('\n');
+        }
+        fs::write(folder.join(format!("{id}.jsonl")), file)?;
     }
     Ok(())
 }
