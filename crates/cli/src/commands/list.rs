@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::money;
 use crate::output::{one_line, short_path};
 use crate::report;
+use crate::resume::resume_command;
 use crate::row::Row;
 use crate::table::{Column, Fit, Side, write_table};
 use crate::times;
@@ -31,12 +32,19 @@ const TABLE: [Column; 7] = [
     Column { name: "COST", fit: Fit::Whole, side: Side::Right },
 ];
 
+const RESUME_TABLE: [Column; 3] = [
+    Column { name: "ID", fit: Fit::Whole, side: Side::Left },
+    Column { name: "TITLE", fit: Fit::CutEnd(20), side: Side::Left },
+    Column { name: "RESUME WITH", fit: Fit::Whole, side: Side::Left },
+];
+
 /// List sessions, the most recently used first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   rejoin list --cwd                   sessions of the current folder
   rejoin list --agent claude-code     sessions of one agent
+  rejoin list --resume                how each goes on in its agent's own tool
   rejoin list --limit 0 --json        all sessions, for a program")]
 pub(crate) struct ListArgs {
     /// Only sessions that work in DIR, or in the current folder
@@ -55,6 +63,10 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(crate) limit: u32,
 
+    /// Show the command with which a session goes on in its agent's own tool
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) resume: bool,
+
     /// Write a JSON array
     #[arg(long)]
     pub(crate) json: bool,
@@ -71,7 +83,7 @@ pub(super) async fn run(args: ListArgs, context: &mut Context) -> Result<Outcome
     } else if sessions.is_empty() {
         write_none(context, &filter)?;
     } else {
-        write_sessions(context, &sessions)?;
+        write_sessions(context, &sessions, args.resume)?;
         if has_more {
             let remark = format!("there are more than {}", count(args.limit.into(), "session", "sessions"));
             report::write_remark(&mut context.err, &remark, "show all with `--limit 0`")?;
@@ -120,10 +132,21 @@ fn write_none(context: &mut Context, filter: &ListFilter) -> Result<(), Error> {
     Ok(report::write_remark(&mut context.err, remark, hint)?)
 }
 
-fn write_sessions(context: &mut Context, sessions: &[SessionFacts]) -> Result<(), Error> {
+fn write_sessions(context: &mut Context, sessions: &[SessionFacts], for_resume: bool) -> Result<(), Error> {
     let now = rejoin_store::now();
     let home = context.settings.home.as_deref();
     let ids: Vec<&str> = sessions.iter().map(|facts| facts.session_id.as_str()).collect();
+    if for_resume {
+        let row = |(facts, id): (&SessionFacts, &str)| {
+            [
+                id.to_owned(),
+                title_of(facts),
+                resume_command(facts).map_or_else(String::new, |command| one_line(&command)),
+            ]
+        };
+        let rows: Vec<[String; 3]> = sessions.iter().zip(short_ids(&ids)).map(row).collect();
+        return Ok(write_table(&mut context.out, &RESUME_TABLE, &rows)?);
+    }
     let row = |(facts, id): (&SessionFacts, &str)| {
         [
             id.to_owned(),

@@ -18,12 +18,14 @@ fn help() {
           --agent <NAME>  Only sessions of the agent NAME
           --archived      Show the archived sessions instead
           --limit <N>     Show at most N sessions; 0 for all [default: 50]
+          --resume        Show the command with which a session goes on in its agent's own tool
           --json          Write a JSON array
       -h, --help          Print help
 
     Examples:
       rejoin list --cwd                   sessions of the current folder
       rejoin list --agent claude-code     sessions of one agent
+      rejoin list --resume                how each goes on in its agent's own tool
       rejoin list --limit 0 --json        all sessions, for a program
     --- exit 0
     ");
@@ -36,7 +38,7 @@ fn without_sessions_a_hint_is_given_and_no_store_is_made() {
     insta::assert_snapshot!(world.run(&["list"]), @"
     --- stderr
     no sessions yet
-    hint: begin one in your editor with `rejoin acp -- COMMAND`, or take one in with `rejoin import FILE`
+    hint: begin one with `rejoin chat`, or take in those of other tools with `rejoin import --all`
     --- exit 0
     ");
     insta::assert_snapshot!(world.run(&["list", "--json"]), @"
@@ -50,6 +52,19 @@ fn without_sessions_a_hint_is_given_and_no_store_is_made() {
     --- exit 0
     ");
     assert!(!world.store_path().exists());
+}
+
+#[test]
+fn sessions_tell_how_they_go_on_in_their_own_tool() {
+    let world = World::with_sample();
+    Transcript::new("one").prompt("hello").end_well().import(&world);
+
+    insta::assert_snapshot!(world.run(&["list", "--resume"]), @"
+    ID        TITLE                             RESUME WITH
+    5e7d0c41  Keep the time zone in parse_date  claude --resume 0d1f4d7e-5b7c-4c1e-9a53-7b6a2a0f9c11
+    one       hello
+    --- exit 0
+    ");
 }
 
 #[test]
@@ -134,7 +149,7 @@ async fn archived_sessions_have_a_list_of_their_own() {
     insta::assert_snapshot!(world.run(&["list"]), @"
     --- stderr
     no sessions yet
-    hint: begin one in your editor with `rejoin acp -- COMMAND`, or take one in with `rejoin import FILE`
+    hint: begin one with `rejoin chat`, or take in those of other tools with `rejoin import --all`
     --- exit 0
     ");
     insta::assert_snapshot!(world.run(&["list", "--archived"]), @"

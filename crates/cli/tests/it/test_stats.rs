@@ -169,7 +169,7 @@ fn without_sessions_a_hint_is_given() {
     insta::assert_snapshot!(world.run(&["stats"]), @"
     --- stderr
     no sessions yet
-    hint: begin one in your editor with `rejoin acp -- COMMAND`, or take one in with `rejoin import FILE`
+    hint: begin one with `rejoin chat`, or take in those of other tools with `rejoin import --all`
     --- exit 0
     ");
     insta::assert_snapshot!(world.run(&["stats", "--json"]), @r#"
