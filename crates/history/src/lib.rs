@@ -1,6 +1,6 @@
 //! Histories of other tools, read into the terms of the record.
 //!
-//! A tool keeps its conversations in files of its own. [`recognise`] tells by its content what a file is, and
+//! A tool keeps its conversations in files of its own. [`recognise()`] tells by its content what a file is, and
 //! [`conversations`] reads what is in it: facts, and the steps that the tool's own `session/load` would replay, with the
 //! times at which they happened. What can't be read of a file is left out and counted; the rest is read.
 //!
