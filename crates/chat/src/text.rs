@@ -32,10 +32,10 @@ pub fn one_line(text: &str) -> String {
     printable(&words.join(" ")).into_owned()
 }
 
-/// The columns that `text` takes on a terminal.
+/// The columns that `text` takes on a terminal, where a tab is shown as blanks.
 pub fn columns(text: &str) -> usize {
     // What has no width by itself may have one in a sequence, and the other way round.
-    if text.is_ascii() { text.len() } else { text.graphemes(true).map(UnicodeWidthStr::width).sum() }
+    if text.is_ascii() && !text.contains('\t') { text.len() } else { text.graphemes(true).map(grapheme_columns).sum() }
 }
 
 /// As much of the beginning of `text` as fits in `width` columns.
@@ -72,9 +72,13 @@ pub(crate) fn boundary(text: &str, limit: usize) -> usize {
     (0..=limit).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
+fn grapheme_columns(grapheme: &str) -> usize {
+    if grapheme == "\t" { TAB.len() } else { grapheme.width() }
+}
+
 fn fitting<'a>(graphemes: impl Iterator<Item = &'a str>, mut room: usize) -> usize {
     let fits = |grapheme: &&str| {
-        let columns = grapheme.width();
+        let columns = grapheme_columns(grapheme);
         let fits = columns <= room;
         room = room.saturating_sub(columns);
         fits
@@ -99,6 +103,14 @@ mod tests {
         assert_eq!(cut_end("👨‍👩‍👧👨‍👩‍👧👨‍👩‍👧", 5), "👨‍👩‍👧👨‍👩‍👧…");
         assert_eq!(cut_start("/home/anna/src", 8), "…nna/src");
         assert_eq!(cut_start("東京都庁", 6), "…都庁");
+    }
+
+    #[test]
+    fn what_is_counted_is_what_is_shown() {
+        for text in ["", "plain", "\ta\tb", "\x1b[2J\u{7f}", "東\t京", "👨‍👩‍👧\u{9b}"] {
+            assert_eq!(columns(text), columns(&shown(text)), "{text:?}");
+        }
+        assert_eq!(cut_end("\ta\tb", 8), "\ta…");
     }
 
     #[test]

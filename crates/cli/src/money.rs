@@ -2,6 +2,11 @@
 
 use rejoin_transcript::Cost;
 
+use crate::output::{cut_end, one_line};
+
+/// How many columns the name of a currency takes at most.
+const UNIT: usize = 8;
+
 /// `cost` with the sign of its currency, where everybody knows one.
 pub(crate) fn show(cost: &Cost) -> String {
     let Cost { amount, currency } = cost;
@@ -9,7 +14,8 @@ pub(crate) fn show(cost: &Cost) -> String {
         "USD" => ("$", String::new()),
         "EUR" => ("€", String::new()),
         "GBP" => ("£", String::new()),
-        other => ("", format!(" {}", crate::output::one_line(other))),
+        // An agent may call it anything.
+        other => ("", format!(" {}", cut_end(&one_line(other), UNIT))),
     };
     // What is not nothing should not look like it.
     if *amount > 0.0 && *amount < 0.005 {
@@ -33,5 +39,6 @@ mod tests {
         check(0.0, "GBP", "£0.00");
         check(12.0, "CHF", "12.00 CHF");
         check(0.001, "X\u{1b}", "<0.01 X␛");
+        check(2.0, "pieces of eight", "2.00 pieces…");
     }
 }

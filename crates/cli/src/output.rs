@@ -2,7 +2,8 @@
 //! can't do harm.
 //!
 //! Colours are written only to a terminal, and only if the environment does not forbid them. All else goes out byte
-//! for byte, so that an export is exactly what is stored.
+//! for byte, so that an export is exactly what is stored. Only what JSON leaves as it is, and a terminal takes for a command, is
+//! written to a terminal as JSON would escape it.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::Path;
@@ -101,8 +102,8 @@ impl Output {
 
     /// Writes `value` as JSON for a program, laid out so that people can read it too.
     pub(crate) fn write_json(&mut self, value: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut self.writer, value)?;
-        self.writer.write_all(b"\n")
+        serde_json::to_writer_pretty(&mut *self, value)?;
+        self.write_all(b"\n")
     }
 }
 
@@ -129,6 +130,11 @@ impl Painter {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_terminal
+            && let Some(escaped) = escaped(bytes)
+        {
+            return self.writer.write_all(&escaped).map(|()| bytes.len());
+        }
         self.writer.write(bytes)
     }
 
@@ -151,6 +157,22 @@ impl Write for Target {
             Self::Pager(pager) => pager.flush(),
         }
     }
+}
+
+/// `bytes` with the control characters from U+0080 to U+009F as JSON escapes them; `None`, if there are none.
+fn escaped(bytes: &[u8]) -> Option<Vec<u8>> {
+    let is_control = |pair: &[u8]| matches!(pair, [0xc2, 0x80..=0x9f]);
+    if !bytes.windows(2).any(is_control) {
+        return None;
+    }
+    let (mut escaped, mut rest) = (Vec::with_capacity(bytes.len() + 16), bytes);
+    while let Some(at) = rest.windows(2).position(is_control) {
+        escaped.extend_from_slice(&rest[..at]);
+        escaped.extend_from_slice(format!("\\u{:04x}", rest[at + 1]).as_bytes());
+        rest = &rest[at + 2..];
+    }
+    escaped.extend_from_slice(rest);
+    Some(escaped)
 }
 
 /// `text`, which is one line, as lines of at most `width` columns; a word that is longer has a line of its own.
@@ -188,6 +210,13 @@ mod tests {
         assert_eq!(wrap("the quick brown fox", 9), ["the quick", "brown fox"]);
         assert_eq!(wrap("東京 /a/long/path x", 6), ["東京", "/a/long/path", "x"]);
         assert_eq!(wrap("", 5), [""]);
+    }
+
+    #[test]
+    fn what_json_leaves_and_a_terminal_obeys_is_escaped() {
+        let escaped = |text: &str| escaped(text.as_bytes()).map(|bytes| String::from_utf8(bytes).unwrap());
+        assert_eq!(escaped("\"\u{9b}31m, \u{a0}é\u{80}\"").as_deref(), Some("\"\\u009b31m, \u{a0}é\\u0080\""));
+        assert_eq!(escaped("東京 \u{a0}"), None);
     }
 
     #[test]

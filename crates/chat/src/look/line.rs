@@ -1,8 +1,11 @@
 //! Styled text, in lines.
+//!
+//! Whatever a text holds, a line stays one line and commands nothing: this is the last place that all text passes on its
+//! way to the terminal.
 
 use anstyle::Style;
 
-use crate::text::{columns, cut_end};
+use crate::text::{columns, cut_end, shown};
 
 /// Text in one style.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +14,7 @@ pub(crate) struct Span {
     pub(crate) style: Style,
 }
 
-/// A line, which holds no line break.
+/// A line, which holds no line break and no other control character.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) spans: Vec<Span>,
@@ -30,7 +33,7 @@ impl Line {
 
     /// `text` in `style`.
     pub(crate) fn styled(text: impl Into<String>, style: Style) -> Self {
-        Self { spans: vec![Span { text: text.into(), style }] }
+        Self { spans: vec![Span { text: harmless(text.into()), style }] }
     }
 
     /// The same with `text` behind it.
@@ -41,7 +44,7 @@ impl Line {
     }
 
     pub(crate) fn push(&mut self, text: impl Into<String>, style: Style) {
-        let text = text.into();
+        let text = harmless(text.into());
         match self.spans.last_mut() {
             Some(last) if last.style == style => last.text.push_str(&text),
             _ if text.is_empty() => {}
@@ -111,6 +114,11 @@ impl Line {
     }
 }
 
+/// `text` with nothing in it that would end the line or command the terminal.
+fn harmless(text: String) -> String {
+    if text.contains(char::is_control) { shown(&text).replace('\n', " ") } else { text }
+}
+
 /// `base` with what `over` says besides.
 pub(crate) fn merged(base: Style, over: Style) -> Style {
     let effects = base.get_effects() | over.get_effects();
@@ -128,5 +136,11 @@ mod tests {
         let line = Line::plain("abc").with("def", Style::new().bold());
         let cut = |width| line.clone().cut(width).text();
         assert_eq!([cut(6), cut(5), cut(4), cut(3), cut(1)], ["abcdef", "abcd…", "abc…", "ab…", "…"]);
+    }
+
+    #[test]
+    fn no_text_ends_a_line_or_commands_the_terminal() {
+        let line = Line::plain("a\x1b[2Jb\n").with("\tc\u{9b}d", Style::new().bold());
+        assert_eq!(line.text(), "a␛[2Jb     c\u{fffd}d");
     }
 }

@@ -26,14 +26,11 @@ pub(crate) fn markdown(text: &str, width: usize) -> Vec<Line> {
 
 /// The lines of a block of code: `language` where it begins.
 pub(crate) fn code(text: &str, language: Option<&str>, width: usize) -> Vec<Line> {
-    code_behind(&shown(text), language, width, &Line::blank())
-}
-
-fn code_behind(text: &str, language: Option<&str>, width: usize, before: &Line) -> Vec<Line> {
-    let gutter = Line::styled(GUTTER, DIM).behind(before);
+    let gutter = Line::styled(GUTTER, DIM);
     let name = language.filter(|name| !name.is_empty());
-    let name = name.map(|name| Line::styled(format!("╭ {name}"), DIM).behind(before));
-    let lines = text.strip_suffix('\n').unwrap_or(text);
+    let name = name.map(|name| Line::styled(format!("╭ {name}"), DIM).cut(width));
+    let text = shown(text);
+    let lines = text.strip_suffix('\n').unwrap_or(&text);
     let lines = (!text.is_empty()).then(|| lines.split('\n')).into_iter().flatten();
     let lines = lines.flat_map(|line| wrap(&Line::plain(line), width, Break::Anywhere, &gutter, &gutter));
     name.into_iter().chain(lines).collect()
@@ -156,8 +153,7 @@ impl Renderer {
             }
             TagEnd::CodeBlock => {
                 if let Some((language, text)) = self.code.take() {
-                    let before = self.margin();
-                    self.lines.extend(code_behind(&text, Some(&language), self.width, &before));
+                    self.put(|width| code(&text, Some(&language), width));
                 }
             }
             TagEnd::List(_) => drop(self.lists.pop()),
@@ -178,9 +174,7 @@ impl Renderer {
             }
             TagEnd::Table => {
                 if let Some(table) = self.table.take() {
-                    let before = self.margin();
-                    let width = self.width.saturating_sub(before.width());
-                    self.lines.extend(table_lines(&table, width).into_iter().map(|line| line.behind(&before)));
+                    self.put(|width| table_lines(&table, width));
                 }
             }
             TagEnd::Link | TagEnd::Image => {
@@ -243,6 +237,14 @@ impl Renderer {
         let first = self.margin();
         let rest = self.margin();
         self.lines.extend(wrap(&inline, self.width, Break::Words, &first, &rest));
+    }
+
+    /// Puts the lines of a block behind what stands before them; `lines` makes them as wide as there is room.
+    fn put(&mut self, lines: impl FnOnce(usize) -> Vec<Line>) {
+        let (first, rest) = (self.margin(), self.margin());
+        let room = self.width.saturating_sub(first.width().max(rest.width())).max(1);
+        let before = std::iter::once(&first).chain(std::iter::repeat(&rest));
+        self.lines.extend(lines(room).into_iter().zip(before).map(|(line, before)| line.behind(before)));
     }
 
     /// Leaves a line before the next block, unless it is the first.
@@ -333,6 +335,15 @@ mod tests {
 
           indented
         ");
+        insta::assert_snapshot!(shown("1. ```sh\n   ls\n   cd\n   ```\n2. | a | b |\n   |---|---|\n   | 1 | 2 |", 30), @"
+        1. ╭ sh
+           │ ls
+           │ cd
+
+        2. a  b
+           ────
+           1  2
+        ");
     }
 
     #[test]
@@ -354,6 +365,8 @@ mod tests {
     #[test]
     fn what_commands_the_terminal_is_made_visible() {
         assert_eq!(shown("a\x1b[2Jb\tc", 20), "a␛[2Jb    c");
+        assert_eq!(shown("a&#27;[2Jb [x](y&#x9b;z)", 20), "a␛[2Jb x (y\u{fffd}z)");
+        assert_eq!(shown("- ```&#27;[2J\n  x\n  ```", 20), "• ╭ ␛[2J\n  │ x");
     }
 
     #[test]

@@ -28,12 +28,12 @@ pub(super) fn href(address: &str) -> Option<String> {
 /// `text`, which is Markdown, as HTML. HTML in it is shown as the text it is, and images from elsewhere become links.
 pub(super) fn from_markdown(text: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let text = printable(text);
     let mut opened = Vec::new();
-    let events = Parser::new_ext(&text, options).filter_map(|event| disarm(event, &mut opened));
+    let events = Parser::new_ext(text, options).filter_map(|event| disarm(event, &mut opened));
     let mut html = String::with_capacity(text.len() * 2);
     pulldown_cmark::html::push_html(&mut html, events);
-    html
+    // Markdown can name any character by its number.
+    printable(&html).into_owned()
 }
 
 /// What a link or an image has become.
@@ -115,6 +115,7 @@ mod tests {
                 assert!(harmless, "{text} became {html}");
             }
         }
+        assert_eq!(from_markdown("\u{1b}[2J &#27;[2J &#155;"), "<p>␛[2J ␛[2J \u{fffd}</p>\n");
         assert_eq!(escape("<a href=\"x\">'&\u{1b}"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;␛");
         assert_eq!((href("javascript:x"), href("file:///etc"), href("é")), (None, None, None));
     }
