@@ -80,8 +80,9 @@ impl ChatError {
 impl From<Failure> for ChatError {
     fn from(Failure { message, hint, kind }: Failure) -> Self {
         let blame = match kind {
-            FailureKind::Login | FailureKind::Agent => Blame::Agent,
-            FailureKind::Layer => Blame::User,
+            FailureKind::Agent => Blame::Agent,
+            // Whoever has no key, or is not logged in, can change that.
+            FailureKind::Login | FailureKind::Layer => Blame::User,
         };
         Self::Refused { message, hint, blame }
     }

@@ -28,6 +28,8 @@ pub struct TalkOptions {
     pub cwd: String,
     /// Whether there are colours.
     pub colours: Colours,
+    /// Says whether a session of the agent with this name is for that agent to go on with, which is not the layer's.
+    pub is_of_another: Box<dyn Fn(&str) -> bool + Send>,
     /// The program's version.
     pub version: &'static str,
     /// Says how long ago a time was, which is written as ACP does.

@@ -11,7 +11,7 @@ use rejoin_wire::{Command, Direction, Tap};
 
 use crate::commands::Context;
 use crate::error::Error;
-use crate::known_agents;
+use crate::known_agents::{self, KnownAgent};
 use crate::settings::Settings;
 use crate::trace::{Between, Trace};
 
@@ -33,11 +33,20 @@ impl AgentArgs {
         self.agent.is_none() && self.command.is_empty()
     }
 
+    /// The name that the agent is started by; nothing, if its command was typed.
+    pub(crate) fn name<'a>(&'a self, settings: &'a Settings) -> &'a str {
+        let default = || settings.default_agent.as_deref().unwrap_or(BUILT_IN);
+        if self.command.is_empty() { self.agent.as_deref().unwrap_or_else(default) } else { "" }
+    }
+
     /// The agent that `info` tells of, if it can be started by its name. A command that is only noted in a session is not
     /// run: the session may come from somebody else.
     pub(crate) fn known(info: &AgentInfo, settings: &Settings) -> Option<Self> {
-        let is_built_in = info.name == BUILT_IN && info.command.is_empty();
-        let is_known = is_built_in || settings.agents.contains_key(&info.name);
+        // A history that was imported has the name of an agent, but that may not be there.
+        let is_ours = |known: &KnownAgent| info.command.first().map(String::as_str) == known.command.first().copied();
+        let is_known = info.name == BUILT_IN
+            || settings.agents.contains_key(&info.name)
+            || known_agents::find(&info.name).is_some_and(is_ours);
         is_known.then(|| Self { agent: Some(info.name.clone()), command: Vec::new() })
     }
 
@@ -50,6 +59,12 @@ impl AgentArgs {
     }
 }
 
+/// The names by which agents can be started.
+pub(crate) fn agent_names(settings: &Settings) -> impl Iterator<Item = &str> {
+    let configured = settings.agents.keys().map(String::as_str);
+    configured.chain(known_agents::ALL.iter().map(|agent| agent.name)).chain([BUILT_IN])
+}
+
 /// `word` as a shell takes it.
 pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
     // Only what holds a NUL can't be quoted, and no argument does.
@@ -60,7 +75,7 @@ pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
 pub(crate) fn layer_of(args: AgentArgs, context: &mut Context) -> Result<SessionLayer, Error> {
     let agent = agent_of(args, &context.settings)?;
     let store = Arc::new(context.settings.open_store()?);
-    let (options, taps) = (options_of(&context.settings), taps_of(context.trace.take()));
+    let (options, taps) = (options_of(&context.settings), taps_of(context.trace.clone()));
     Ok(SessionLayer::new(store).options(options).taps(taps).agent(agent))
 }
 
@@ -128,7 +143,7 @@ fn kin_of(tool: Tool, settings: &Settings) -> Vec<String> {
 }
 
 struct TraceTap {
-    trace: Arc<Trace>,
+    trace: Trace,
     between: Between,
 }
 
@@ -140,7 +155,7 @@ impl Tap for TraceTap {
 
 /// Those who write the traffic to `trace`.
 pub(crate) fn taps_of(trace: Option<Trace>) -> Taps {
-    let Some(trace) = trace.map(Arc::new) else { return Taps::default() };
-    let tap = |between| -> Option<Arc<dyn Tap>> { Some(Arc::new(TraceTap { trace: Arc::clone(&trace), between })) };
+    let Some(trace) = trace else { return Taps::default() };
+    let tap = |between| -> Option<Arc<dyn Tap>> { Some(Arc::new(TraceTap { trace: trace.clone(), between })) };
     Taps { clients: tap(Between::Client), agents: tap(Between::Agent) }
 }

@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rejoin_transcript::Json;
 use rejoin_wire::Direction;
@@ -17,9 +17,9 @@ pub(crate) use self::redact::{redact, url};
 use crate::error::Error;
 
 /// The file to which the traffic is written.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Trace {
-    target: Mutex<Target>,
+    target: Arc<Mutex<Target>>,
 }
 
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Trace {
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
         let file = file.map_err(|source| Error::TraceFile { path: path.to_owned(), source })?;
-        Ok(Self { target: Mutex::new(Target { file, has_failed: false }) })
+        Ok(Self { target: Arc::new(Mutex::new(Target { file, has_failed: false })) })
     }
 
     /// Writes down the message in `line`.

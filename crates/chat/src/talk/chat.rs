@@ -82,6 +82,7 @@ pub(crate) enum MenuValue {
         id: String,
         cwd: String,
         title: Option<String>,
+        agent: Option<String>,
     },
     /// The values of this choice are to be shown.
     Choice(String),

@@ -32,9 +32,17 @@ const BATCH: Duration = Duration::from_millis(10);
 
 /// How a chat ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Talked {
-    /// The session that can be rejoined, if there is anything in it.
-    pub session_id: Option<String>,
+pub enum Talked {
+    /// The user has left.
+    Left {
+        /// The session that can be rejoined, if there is anything in it.
+        session_id: Option<String>,
+    },
+    /// The user has chosen a session that another agent goes on with.
+    Elsewhere {
+        /// The session.
+        session_id: String,
+    },
 }
 
 /// Talks with the layer at the other end of `stream`, on the terminal that is standard input and output, until the user
@@ -70,7 +78,14 @@ where
     match driver.chat.end() {
         Some(End::Failed(failure)) => Err(failure.clone().into()),
         Some(End::LayerGone) => Err(ChatError::LayerGone),
-        Some(End::Quit) | None => Ok(Talked { session_id: driver.chat.session_to_rejoin() }),
+        Some(End::Elsewhere(session_id)) => {
+            if driver.chat.session_to_rejoin().is_some() {
+                // What comes next stands apart.
+                terminal::write("\n").map_err(ChatError::Terminal)?;
+            }
+            Ok(Talked::Elsewhere { session_id: session_id.clone() })
+        }
+        Some(End::Quit) | None => Ok(Talked::Left { session_id: driver.chat.session_to_rejoin() }),
     }
 }
 

@@ -132,7 +132,10 @@ impl Chat {
             MenuValue::Session { id, .. } if self.session.as_ref().is_some_and(|session| session.id == id) => {
                 self.stage = Stage::Open;
             }
-            MenuValue::Session { id, cwd, title } => self.load(id, cwd, title),
+            MenuValue::Session { id, agent: Some(agent), .. } if (self.options.is_of_another)(&agent) => {
+                self.end = Some(End::Elsewhere(id));
+            }
+            MenuValue::Session { id, cwd, title, .. } => self.load(id, cwd, title),
             MenuValue::Choice(id) => self.open_values(|choice| choice.id == id),
             MenuValue::Value { choice, value } => self.choose(&choice, &value),
             MenuValue::Login(id) => {

@@ -91,6 +91,8 @@ pub(crate) enum Effect {
 pub(crate) enum End {
     /// The user wants so.
     Quit,
+    /// The user has chosen the session with this id, and another agent goes on with it.
+    Elsewhere(String),
     /// There is no session to talk in.
     Failed(Failure),
     LayerGone,

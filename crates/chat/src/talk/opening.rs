@@ -68,7 +68,12 @@ impl Chat {
         MenuRow {
             label: one_line(row.title.as_deref().unwrap_or("(no title)")),
             note: one_line(&note.join(" · ")),
-            value: MenuValue::Session { id: row.session_id.clone(), cwd: row.cwd.clone(), title: row.title.clone() },
+            value: MenuValue::Session {
+                id: row.session_id.clone(),
+                cwd: row.cwd.clone(),
+                title: row.title.clone(),
+                agent: row.agent.clone(),
+            },
         }
     }
 

@@ -123,7 +123,8 @@ impl Question {
         }
     }
 
-    /// What is asked about, cut to what there is room for, and the answers.
+    /// What is asked, what it is about, and the answers. Where there is no room for all of it, the answers around the marked
+    /// one and what is asked go before all else.
     fn with_options(
         &self,
         head: Vec<Line>,
@@ -133,20 +134,29 @@ impl Question {
         height: usize,
     ) -> Vec<Line> {
         let options = options(&self.ask);
-        let room = height.saturating_sub(head.len() + options.len() + 1);
-        let mut lines = head;
+        let option = |(at, (key, name, _)): (usize, &(Option<char>, String, Answer))| {
+            let (mark, style) = if at == selected { ("❯ ", ACCENT_BOLD) } else { ("  ", Style::new()) };
+            let keys = key.map_or_else(|| format!("{}", at + 1), |key| format!("{} {key}", at + 1));
+            Line::styled(mark, style).with(format!("{keys:<4}"), DIM).with(name, style).cut(look.width)
+        };
+        let options: Vec<Line> = options.iter().enumerate().map(option).collect();
+        let (mut lines, n_options) = (head, options.len());
+        if lines.len() + n_options >= height {
+            // What is hidden of the question is in the details.
+            lines.truncate(height.saturating_sub(n_options).max(1));
+            let n_shown = n_options.min(height.saturating_sub(lines.len()).max(1));
+            let first = (selected + 1).saturating_sub(n_shown).min(n_options - n_shown);
+            lines.extend(options.into_iter().skip(first).take(n_shown));
+            return lines;
+        }
+        let room = height.saturating_sub(lines.len() + n_options + 1);
         let n_about = about.len();
         lines.extend(about.into_iter().take(if n_about > room { room.saturating_sub(1) } else { room }));
         if n_about > room && room > 0 {
             lines.push(Line::styled("  … Ctrl-T shows all", DIM).cut(look.width));
         }
-        for (at, (key, name, _)) in options.iter().enumerate() {
-            let (mark, style) = if at == selected { ("❯ ", ACCENT_BOLD) } else { ("  ", Style::new()) };
-            let keys = key.map_or_else(|| format!("{}", at + 1), |key| format!("{} {key}", at + 1));
-            lines.push(Line::styled(mark, style).with(format!("{keys:<4}"), DIM).with(name, style).cut(look.width));
-        }
+        lines.extend(options);
         lines.push(Line::styled("  Esc cancels the turn", DIM).cut(look.width));
-        lines.drain(..lines.len().saturating_sub(height));
         lines
     }
 }
@@ -237,6 +247,16 @@ mod tests {
           2 a allow_always
           3 n reject_once
           Esc cancels the turn
+        ");
+        insta::assert_snapshot!(shown(4), @"
+        ? Allow Write note.txt?  (1 more)
+        ❯ 1 y allow_once
+          2 a allow_always
+          3 n reject_once
+        ");
+        insta::assert_snapshot!(shown(2), @"
+        ? Allow Write note.txt?  (1 more)
+        ❯ 1 y allow_once
         ");
         insta::assert_snapshot!(shown(6), @"
         ? Allow Write note.txt?  (1 more)

@@ -31,6 +31,7 @@ impl Desk {
             start,
             cwd: "/src/app".to_owned(),
             colours: Colours::Shown,
+            is_of_another: Box::new(|agent| agent == "gardener"),
             version: "1.2.3",
             age: Box::new(|at| format!("at {at}")),
             path: Box::new(|path| path.replace("/src", "~")),
@@ -152,6 +153,8 @@ impl Desk {
         let width = self.chat.size().width.max(6);
         let too_wide = frame.finished.iter().chain(&frame.live).find(|line| line.width() > width);
         assert_eq!(too_wide, None, "in {width} columns");
+        let mut lines = frame.finished.iter().chain(&frame.live);
+        assert_eq!(lines.find(|line| line.text().contains(char::is_control)), None, "it commands the terminal");
         if let Some((row, column)) = frame.cursor {
             let at = crate::text::fitting_bytes(&live[row], column);
             live[row].insert(at, '▮');
@@ -254,6 +257,17 @@ fn where_there_are_sessions_one_can_be_picked() {
     ❯ How?▮
       Paint the fence                                    ? keys
     ");
+}
+
+#[test]
+fn a_session_of_another_agent_is_opened_with_that_one() {
+    let mut desk = Desk::new(Start::Pick, 60, 24);
+    let meta = json!({ "rejoin": { "agent": "gardener" } });
+    desk.answer(Tag::List, json!({ "sessions": [{ "sessionId": "s9", "cwd": "/src/app", "_meta": meta }] }));
+    desk.take_sent();
+    desk.key(KeyCode::Down);
+    desk.key(KeyCode::Enter);
+    assert_eq!((desk.take_sent(), desk.chat.end()), (Vec::new(), Some(&End::Elsewhere("s9".to_owned()))));
 }
 
 #[test]
@@ -466,6 +480,23 @@ fn commands_are_completed() {
 }
 
 #[test]
+fn no_name_of_a_command_commands_the_terminal() {
+    let mut desk = Desk::open();
+    let commands = json!([{ "name": "x\x1b[2J\ny", "description": "\x1b[2J" }]);
+    desk.tell(json!({ "sessionUpdate": "available_commands_update", "availableCommands": commands }));
+    desk.type_text("/x");
+    assert!(desk.screen().contains("❯ /x␛[2J y"), "{}", desk.screen());
+}
+
+#[test]
+fn what_is_pasted_with_tabs_has_the_cursor_behind_it() {
+    let mut desk = Desk::open();
+    desk.happen(Event::Paste("\tfn main()\n\t\tx".to_owned()));
+    let screen = desk.screen();
+    assert!(screen.contains("\n❯     fn main()\n          x▮\n"), "{screen}");
+}
+
+#[test]
 fn a_prompt_may_have_several_lines() {
     let mut desk = Desk::open();
     desk.type_text("one\\");
@@ -648,6 +679,8 @@ fn whatever_happens_fits_on_the_screen() {
         "word ",
         "\n\n",
         "👨‍👩‍👧\t\x1b[2J",
+        "&#27;[2J [a](b&#155;c)\n\n",
+        "~~~\x1b[2J\n",
     ];
     for seed in 1..=20_u64 {
         let (mut desk, mut state, mut n_prompts) = (Desk::open(), seed, 0);

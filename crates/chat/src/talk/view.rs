@@ -18,6 +18,9 @@ use crate::text::{columns, cut_end, one_line, shown};
 /// How many rows the input takes at most.
 const INPUT_ROWS: usize = 8;
 
+/// How many rows a terminal has in which there is no room for everything.
+const SMALL: usize = 12;
+
 /// How many of the prompts that wait are shown.
 const QUEUED: usize = 3;
 
@@ -89,6 +92,11 @@ impl Chat {
     fn bottom(&self) -> Part {
         let mut part = Part::default();
         let width = self.size.width;
+        // In a small terminal a question has all the room there is.
+        if let Some(question) = self.questions.front().filter(|_| self.size.height < SMALL && !self.is_typing) {
+            let (lines, cursor) = question.lines(self.look(Detail::Folded), self.size.height, self.questions.len() - 1);
+            return Part { lines, cursor };
+        }
         match (self.stage, &self.session) {
             (Stage::Starting, _) => part.push(self.spinner("starting the agent").cut(width)),
             (Stage::Opening, _) => part.push(self.opening().cut(width)),

@@ -1,5 +1,6 @@
 //! `rejoin chat`: talk with an agent in the terminal, or ask it once; and what `rejoin` does without a command.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Read, Write};
 use std::path::PathBuf;
 
@@ -13,9 +14,10 @@ use super::{Context, OWNER, Outcome, SHORT_ID, acp};
 use crate::args::LogLevel;
 use crate::env_vars;
 use crate::error::Error;
-use crate::layer::{AgentArgs, layer_of, quoted};
+use crate::layer::{AgentArgs, agent_names, layer_of, quoted};
 use crate::output::{DIM, short_path};
-use crate::settings::{Source, keys};
+use crate::report;
+use crate::settings::{Settings, Source, keys};
 use crate::signals::Signals;
 use crate::times;
 
@@ -90,6 +92,15 @@ enum Way {
     AskFromInput,
 }
 
+/// Who says which agent goes on with a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    /// The user, for all of them.
+    Typed,
+    /// Each session, whose own agent goes on with it if that can be started by its name.
+    OfSessions,
+}
+
 /// Runs the command.
 pub(super) async fn run(args: ChatArgs, context: &mut Context) -> Result<Outcome, Error> {
     let way = way(&args, Terminals::find())?;
@@ -98,12 +109,13 @@ pub(super) async fn run(args: ChatArgs, context: &mut Context) -> Result<Outcome
     // A session is rejoined with its own agent, unless another is named.
     let agent = if args.agent.is_empty() { of_session.unwrap_or_default() } else { args.agent.clone() };
     match way {
-        Way::Talk => talk_with(agent, start, cwd, context).await,
+        Way::Talk => {
+            let choice = if args.agent.is_empty() { Choice::OfSessions } else { Choice::Typed };
+            talk_with(agent, choice, start, cwd, context).await
+        }
         Way::Ask(prompt) => ask(agent, &args, prompt, start, cwd, context).await,
         Way::AskFromInput => {
-            let mut prompt = String::new();
-            let read = std::io::stdin().read_to_string(&mut prompt);
-            read.map_err(|source| Error::CannotRead { file: "standard input".to_owned(), source })?;
+            let prompt = read_prompt(context)?;
             ask(agent, &args, prompt, start, cwd, context).await
         }
     }
@@ -113,7 +125,7 @@ pub(super) async fn run(args: ChatArgs, context: &mut Context) -> Result<Outcome
 pub(super) async fn run_without_command(context: &mut Context) -> Result<Outcome, Error> {
     match Terminals::find() {
         Terminals { input: true, output: true } => {
-            talk_with(AgentArgs::default(), Start::Pick, current_folder()?, context).await
+            talk_with(AgentArgs::default(), Choice::OfSessions, Start::Pick, current_folder()?, context).await
         }
         Terminals { input: false, output: false } => acp::run(acp::AcpArgs::default(), context).await,
         Terminals { input: true, output: false } => Err(Error::HalfTerminal { terminal: "input", other: "output" }),
@@ -139,6 +151,17 @@ fn way(args: &ChatArgs, terminals: Terminals) -> Result<Way, Error> {
     }
 }
 
+/// All of standard input. What is no text in it, such as a piece of another encoding in a diff, is replaced, and that is said.
+fn read_prompt(context: &mut Context) -> Result<String, Error> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().read_to_end(&mut bytes);
+    read.map_err(|source| Error::CannotRead { file: "standard input".to_owned(), source })?;
+    String::from_utf8(bytes).or_else(|error| {
+        report::write_note(&mut context.err, "standard input is not all UTF-8; what is not is replaced")?;
+        Ok(String::from_utf8_lossy(error.as_bytes()).into_owned())
+    })
+}
+
 fn current_folder() -> Result<String, Error> {
     let folder = std::env::current_dir().map_err(Error::NoCurrentFolder)?;
     Ok(folder.to_string_lossy().into_owned())
@@ -146,18 +169,24 @@ fn current_folder() -> Result<String, Error> {
 
 /// The session that `args` ask for, and its agent, if that can be started.
 async fn start_of(args: &ChatArgs, cwd: &str, context: &Context) -> Result<(Start, Option<AgentArgs>), Error> {
-    let facts = match &args.session {
-        Some(id) => {
-            let store = context.settings.open_store_to_read()?;
-            let id = store.resolve(OWNER, id).await?;
-            store.session(&id).await?.facts
-        }
-        None if args.newest => newest(cwd, context).await?,
-        None => return Ok((Start::New, None)),
-    };
+    match &args.session {
+        Some(id) => start_in(id, context).await,
+        None if args.newest => Ok(load_of(newest(cwd, context).await?, context)),
+        None => Ok((Start::New, None)),
+    }
+}
+
+/// The session that `id` means, and its agent, if that can be started.
+async fn start_in(id: &str, context: &Context) -> Result<(Start, Option<AgentArgs>), Error> {
+    let store = context.settings.open_store_to_read()?;
+    let id = store.resolve(OWNER, id).await?;
+    Ok(load_of(store.session(&id).await?.facts, context))
+}
+
+fn load_of(facts: SessionFacts, context: &Context) -> (Start, Option<AgentArgs>) {
     let agent = AgentArgs::known(&facts.agent, &context.settings);
     let title = facts.title().map(str::to_owned);
-    Ok((Start::Load { session_id: facts.session_id.to_string(), cwd: facts.cwd.raw, title }, agent))
+    (Start::Load { session_id: facts.session_id.to_string(), cwd: facts.cwd.raw, title }, agent)
 }
 
 /// The newest session of the folder `cwd`.
@@ -170,7 +199,14 @@ async fn newest(cwd: &str, context: &Context) -> Result<SessionFacts, Error> {
     page.sessions.into_iter().next().ok_or_else(none)
 }
 
-async fn talk_with(agent: AgentArgs, start: Start, cwd: String, context: &mut Context) -> Result<Outcome, Error> {
+/// Talks, beginning with `agent`, until the user leaves.
+async fn talk_with(
+    mut agent: AgentArgs,
+    choice: Choice,
+    mut start: Start,
+    cwd: String,
+    context: &mut Context,
+) -> Result<Outcome, Error> {
     if std::env::var_os(env_vars::TERM).is_none_or(|kind| kind.is_empty() || kind == "dumb") {
         return Err(Error::NoTerminal { reason: format!("{} names none that can be drawn on", env_vars::TERM) });
     }
@@ -178,24 +214,57 @@ async fn talk_with(agent: AgentArgs, start: Start, cwd: String, context: &mut Co
     if log.level != LogLevel::Off && log.file.is_none() && std::io::stderr().is_terminal() {
         return Err(Error::LogOnScreen);
     }
-    let options = talk_options(start, cwd, context);
+    while let Some(session_id) = talk_until(&agent, choice, start, &cwd, context).await? {
+        let (load, of_session) = start_in(&session_id, context).await?;
+        (start, agent) = (load, of_session.unwrap_or(agent));
+    }
+    Ok(Outcome::Done)
+}
+
+/// Talks with `agent` until the user leaves, or chooses a session that another agent goes on with, which is given.
+async fn talk_until(
+    agent: &AgentArgs,
+    choice: Choice,
+    start: Start,
+    cwd: &str,
+    context: &mut Context,
+) -> Result<Option<String>, Error> {
+    let mut options = talk_options(start, cwd, context);
+    if choice == Choice::OfSessions {
+        options.is_of_another = others(agent, &context.settings);
+    }
     let layer = layer_of(agent.clone(), context)?;
     let mut signals = Signals::new().map_err(Error::CannotStart)?;
     let (ours, theirs) = tokio::io::duplex(ROOM);
     let talking = async {
-        let talked = talk(ours, options, signals.any()).await?;
-        write_way_back(&talked, &agent, context).await
+        match talk(ours, options, signals.any()).await? {
+            Talked::Elsewhere { session_id } => Ok(Some(session_id)),
+            Talked::Left { session_id } => {
+                // A session finds its own agent.
+                let typed = if choice == Choice::Typed { agent.typed() } else { String::new() };
+                write_way_back(session_id, &typed, context).await?;
+                Ok(None)
+            }
+        }
     };
     // The layer ends what runs when the chat is over.
     let (talked, (), ()) = tokio::join!(talking, layer.serve(Transport::stream(theirs)), layer.tidy());
-    talked.map(|()| Outcome::Done)
+    talked
 }
 
-fn talk_options(start: Start, cwd: String, context: &Context) -> TalkOptions {
+/// Says of an agent's name whether another than `agent` is started by it.
+fn others(agent: &AgentArgs, settings: &Settings) -> Box<dyn Fn(&str) -> bool + Send> {
+    let current = agent.name(settings).to_owned();
+    let names: BTreeSet<String> = agent_names(settings).map(str::to_owned).collect();
+    Box::new(move |name| name != current && names.contains(name))
+}
+
+fn talk_options(start: Start, cwd: &str, context: &Context) -> TalkOptions {
     let home: Option<PathBuf> = context.settings.home.clone();
     TalkOptions {
         start,
-        cwd,
+        cwd: cwd.to_owned(),
+        is_of_another: Box::new(|_| false),
         colours: if context.out.painter().is_coloured() { Colours::Shown } else { Colours::Hidden },
         version: env!("CARGO_PKG_VERSION"),
         age: Box::new(age),
@@ -211,18 +280,18 @@ fn age(at: &str) -> String {
     }
 }
 
-/// Says how to come back to the session.
-async fn write_way_back(talked: &Talked, agent: &AgentArgs, context: &mut Context) -> Result<(), Error> {
-    let Some(id) = &talked.session_id else { return Ok(()) };
+/// Says how to come back to the session, with the agent as it was `typed`.
+async fn write_way_back(session_id: Option<String>, typed: &str, context: &mut Context) -> Result<(), Error> {
+    let Some(id) = session_id else { return Ok(()) };
     let store = match context.settings.sources.get(keys::STORE) {
         Some(Source::Flag { .. }) => format!(" --store {}", quoted(&context.settings.store.to_string_lossy())),
         _ => String::new(),
     };
     let short: String = id.chars().take(SHORT_ID).collect();
     let is_enough = context.settings.open_store_to_read()?.resolve(OWNER, &short).await.is_ok();
-    let id = if is_enough { &short } else { id };
+    let id = if is_enough { short } else { id };
     let words = context.out.paint(DIM, "To rejoin this session:");
-    writeln!(context.out, "\n{words} rejoin{store} chat --session {id}{}", agent.typed())?;
+    writeln!(context.out, "\n{words} rejoin{store} chat --session {id}{typed}")?;
     Ok(context.out.flush()?)
 }
 

@@ -417,6 +417,11 @@ fn the_exit_code_says_whose_fault_it_is() {
     error: no mood
     --- exit 3
     "#);
+    insta::assert_snapshot!(world.run_in("", &[("REJOIN_MODEL", "openai/x")], &["chat", "-p", "x"]), @"
+    --- stderr
+    error: openai needs a key: set OPENAI_API_KEY
+    --- exit 1
+    ");
     insta::assert_snapshot!(world.run(&["chat", "-p", "x", "--session", "nothing"]), @"
     --- stderr
     error: there is no session `nothing`
@@ -452,4 +457,55 @@ fn a_session_is_rejoined_with_its_own_agent_if_that_has_a_name() {
     let done = world.run(&["chat", "--session", &id[..8], "-p", "say two"]);
 
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "two\n"), "{done}");
+
+    // The built-in one has a name too.
+    assert_eq!(world.run(&["chat", "--agent", "rejoin", "-p", "one"]).code, Some(0));
+    let done = world.run(&["chat", "--continue", "-p", "two"]);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "two\n"), "{done}");
+}
+
+#[test]
+fn a_session_that_is_picked_goes_on_with_its_own_agent() {
+    let world = World::new();
+    let Some(terminal) = Terminal::start(&world, 80, 24) else { return };
+    let agent = agent();
+    world.write("home/.config/rejoin/config.toml", &format!("[agents.robot]\ncommand = [{agent:?}]\n"));
+    terminal.run("rejoin chat --agent robot -p 'say one'; rejoin chat -p two; clear; rejoin --trace trace.jsonl");
+    let screen = terminal.until("Sessions of this folder");
+    assert!(screen.contains("just now · 2 messages · robot"), "{screen}");
+    terminal.type_text("robot");
+    terminal.until("Sessions of this folder  robot");
+    terminal.press(&["Enter"]);
+    terminal.until(READY);
+    terminal.prompt("say it is me");
+    terminal.until("\nit is me\n");
+    terminal.until(READY);
+
+    // And back.
+    terminal.prompt("/sessions");
+    terminal.until("Sessions of this folder");
+    terminal.press(&["Down", "Down", "Enter"]);
+    terminal.until("session ");
+    terminal.until(READY);
+    terminal.prompt("say nothing");
+    terminal.until("\nsay nothing\n");
+    terminal.press(&["C-d"]);
+    terminal.until("To rejoin this session: rejoin chat --session ");
+    let trace = std::fs::read_to_string(world.path("home/trace.jsonl")).unwrap();
+    assert!(trace.contains("say it is me") && trace.contains("say nothing"), "all of it is traced");
+}
+
+#[test]
+fn an_agent_that_was_named_goes_on_with_every_session() {
+    let world = World::new();
+    let Some(terminal) = Terminal::start(&world, 80, 24) else { return };
+    let agent = agent();
+    terminal.run(&format!("rejoin chat -p one; clear; rejoin chat -- {agent}"));
+    terminal.until(READY);
+    terminal.prompt("/sessions");
+    terminal.until("Sessions of this folder");
+    terminal.press(&["Down", "Enter"]);
+    terminal.until("❯ one");
+    terminal.prompt("say it is me");
+    terminal.until("\nit is me\n");
 }
