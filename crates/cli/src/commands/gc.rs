@@ -11,6 +11,7 @@ use super::{Context, Outcome, count, short_ids};
 use crate::ask::{Consent, is_wanted};
 use crate::error::Error;
 use crate::output::{DIM, one_line};
+use crate::report;
 use crate::settings::{read_bytes, read_duration};
 use crate::sizes;
 use crate::table::{Column, Fit, Side, write_table};
@@ -22,6 +23,9 @@ const TABLE: [Column; 4] = [
     Column { name: "UPDATED", fit: Fit::Whole, side: Side::Left },
     Column { name: "SIZE", fit: Fit::Whole, side: Side::Right },
 ];
+
+/// What to do where nothing says which sessions are to go.
+const NO_LIMIT: &str = "no limit is set: name one with `--older-than 90d` or `--max-size 2GiB`";
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -93,7 +97,7 @@ pub(super) async fn run(args: GcArgs, context: &mut Context) -> Result<Outcome, 
     if !args.dry_run && !removed.is_nothing() {
         if consent == Consent::ToBeAsked {
             if !args.json {
-                write_table_of(context, &removed.sessions)?;
+                write_table_of(context, store.as_ref(), &removed.sessions).await?;
                 context.out.flush()?;
             }
             if !is_wanted(&mut context.err, &format!("Remove {} for good?", removed.told()))? {
@@ -109,7 +113,7 @@ pub(super) async fn run(args: GcArgs, context: &mut Context) -> Result<Outcome, 
     }
     // Who was asked has seen it.
     if consent == Consent::Typed || args.dry_run {
-        write_table_of(context, &removed.sessions)?;
+        write_table_of(context, store.as_ref(), &removed.sessions).await?;
     }
     let done = match (removed.is_nothing(), run) {
         (true, _) => "nothing to remove".to_owned(),
@@ -117,21 +121,32 @@ pub(super) async fn run(args: GcArgs, context: &mut Context) -> Result<Outcome, 
         (false, Run::Real) => format!("removed {}", removed.told()),
     };
     writeln!(context.out, "{}", context.out.paint(DIM, &done))?;
+    if retention(&args, context) == Retention::default() && removed.sessions.is_empty() {
+        report::write_hint(&mut context.err, NO_LIMIT)?;
+    }
     Ok(Outcome::Done)
 }
 
 /// Removes what is too old or too much, or only says what that is.
 async fn remove(store: &dyn SessionStore, args: &GcArgs, context: &Context, run: Run) -> Result<Removed, Error> {
-    let millis = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
-    let (settings, now) = (&context.settings, now());
-    let retention = Retention {
-        max_age_millis: args.older_than.or(settings.gc.older_than).map(millis),
-        max_bytes: args.max_size.or(settings.gc.max_size).map(|bytes| bytes as u64),
-    };
-    let sessions = store.prune(&retention, now, run).await?;
-    let limit = millis(settings.behaviour.empty_session_limit);
+    let now = now();
+    let sessions = store.prune(&retention(args, context), now, run).await?;
+    let limit = millis(context.settings.behaviour.empty_session_limit);
     let empty = store.remove_empty(now.plus_millis(limit.saturating_neg()), run).await?;
     Ok(Removed { sessions, empty })
+}
+
+/// What is kept, as was typed or is set.
+fn retention(args: &GcArgs, context: &Context) -> Retention {
+    let settings = &context.settings.gc;
+    Retention {
+        max_age_millis: args.older_than.or(settings.older_than).map(millis),
+        max_bytes: args.max_size.or(settings.max_size).map(|bytes| bytes as u64),
+    }
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
 impl Removed {
@@ -163,7 +178,7 @@ impl Removed {
     }
 }
 
-fn write_table_of(context: &mut Context, sessions: &[Pruned]) -> Result<(), Error> {
+async fn write_table_of(context: &mut Context, store: &dyn SessionStore, sessions: &[Pruned]) -> Result<(), Error> {
     if sessions.is_empty() {
         return Ok(());
     }
@@ -172,6 +187,6 @@ fn write_table_of(context: &mut Context, sessions: &[Pruned]) -> Result<(), Erro
         let title = one_line(one.title.as_deref().unwrap_or("(no title)"));
         [id.to_owned(), title, times::day(one.updated_at), sizes::show(one.bytes)]
     };
-    let rows: Vec<[String; 4]> = sessions.iter().zip(short_ids(&ids)).map(row).collect();
+    let rows: Vec<[String; 4]> = sessions.iter().zip(short_ids(store, &ids).await?).map(row).collect();
     Ok(write_table(&mut context.out, &TABLE, &rows)?)
 }

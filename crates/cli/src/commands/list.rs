@@ -1,5 +1,6 @@
 //! `rejoin list`: sessions, the most recently used first.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use rejoin_store::{ArchivedFilter, ListFilter, SessionStore, resolve_cwd};
@@ -15,6 +16,9 @@ use crate::row::Row;
 use crate::table::{Column, Fit, Side, write_table};
 use crate::times;
 
+/// How many sessions a person is shown.
+const LIMIT: u32 = 50;
+
 /// How many sessions are asked for at once.
 const PAGE: u32 = 500;
 
@@ -25,11 +29,11 @@ pub(super) const FIRST_SESSION: &str =
 const TABLE: [Column; 7] = [
     Column { name: "ID", fit: Fit::Whole, side: Side::Left },
     Column { name: "TITLE", fit: Fit::CutEnd(20), side: Side::Left },
-    Column { name: "AGENT", fit: Fit::CutEnd(8), side: Side::Left },
-    Column { name: "FOLDER", fit: Fit::CutStart(10), side: Side::Left },
-    Column { name: "UPDATED", fit: Fit::Whole, side: Side::Left },
-    Column { name: "MSGS", fit: Fit::Whole, side: Side::Right },
-    Column { name: "COST", fit: Fit::Whole, side: Side::Right },
+    Column { name: "AGENT", fit: Fit::OrLeft(4, &Fit::CutEnd(8)), side: Side::Left },
+    Column { name: "FOLDER", fit: Fit::OrLeft(5, &Fit::CutStart(10)), side: Side::Left },
+    Column { name: "UPDATED", fit: Fit::OrLeft(1, &Fit::Whole), side: Side::Left },
+    Column { name: "MSGS", fit: Fit::OrLeft(2, &Fit::Whole), side: Side::Right },
+    Column { name: "COST", fit: Fit::OrLeft(3, &Fit::Whole), side: Side::Right },
 ];
 
 const RESUME_TABLE: [Column; 3] = [
@@ -45,7 +49,7 @@ Examples:
   rejoin list --cwd                   sessions of the current folder
   rejoin list --agent claude-code     sessions of one agent
   rejoin list --resume                how each goes on in its agent's own tool
-  rejoin list --limit 0 --json        all sessions, for a program")]
+  rejoin list --json                  all sessions, for a program")]
 pub(crate) struct ListArgs {
     /// Only sessions that work in DIR, or in the current folder
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
@@ -59,9 +63,9 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     pub(crate) archived: bool,
 
-    /// Show at most N sessions; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    pub(crate) limit: u32,
+    /// Show at most N sessions; 0 for all [default: 50, or all with --json]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u32>,
 
     /// Show the command with which a session goes on in its agent's own tool
     #[arg(long, conflicts_with = "json")]
@@ -75,7 +79,7 @@ pub(crate) struct ListArgs {
 pub(super) async fn run(args: ListArgs, context: &mut Context) -> Result<Outcome, Error> {
     let filter = filter(&args)?;
     let store = context.settings.open_store_to_read()?;
-    let limit = if args.limit == 0 { u32::MAX } else { args.limit };
+    let limit = limit(args.limit, LIMIT, args.json);
     let (sessions, has_more) = collect(store.as_ref(), &filter, limit).await?;
     if args.json {
         let rows: Vec<Row<'_>> = sessions.iter().map(Row::from).collect();
@@ -83,13 +87,30 @@ pub(super) async fn run(args: ListArgs, context: &mut Context) -> Result<Outcome
     } else if sessions.is_empty() {
         write_none(context, &filter)?;
     } else {
-        write_sessions(context, &sessions, args.resume)?;
+        write_sessions(context, store.as_ref(), &sessions, args.resume).await?;
         if has_more {
-            let remark = format!("there are more than {}", count(args.limit.into(), "session", "sessions"));
-            report::write_remark(&mut context.err, &remark, "show all with `--limit 0`")?;
+            write_more(context, limit)?;
         }
     }
     Ok(Outcome::Done)
+}
+
+/// How many sessions are shown if `typed` says so, else `usual`; a program gets all, unless it says how many.
+pub(super) fn limit(typed: Option<u32>, usual: u32, is_for_program: bool) -> u32 {
+    match typed {
+        Some(0) => u32::MAX,
+        Some(limit) => limit,
+        None if is_for_program => u32::MAX,
+        None => usual,
+    }
+}
+
+/// Says that there are more sessions than the `limit` that was shown.
+pub(super) fn write_more(context: &mut Context, limit: u32) -> Result<(), Error> {
+    // It stands below what was shown.
+    context.out.flush()?;
+    let remark = format!("there are more than {}", count(limit.into(), "session", "sessions"));
+    Ok(report::write_remark(&mut context.err, &remark, "show all with `--limit 0`")?)
 }
 
 fn filter(args: &ListArgs) -> Result<ListFilter, Error> {
@@ -132,10 +153,16 @@ fn write_none(context: &mut Context, filter: &ListFilter) -> Result<(), Error> {
     Ok(report::write_remark(&mut context.err, remark, hint)?)
 }
 
-fn write_sessions(context: &mut Context, sessions: &[SessionFacts], for_resume: bool) -> Result<(), Error> {
+async fn write_sessions(
+    context: &mut Context,
+    store: &dyn SessionStore,
+    sessions: &[SessionFacts],
+    for_resume: bool,
+) -> Result<(), Error> {
     let now = rejoin_store::now();
     let home = context.settings.home.as_deref();
     let ids: Vec<&str> = sessions.iter().map(|facts| facts.session_id.as_str()).collect();
+    let ids = short_ids(store, &ids).await?;
     if for_resume {
         let row = |(facts, id): (&SessionFacts, &str)| {
             [
@@ -144,7 +171,7 @@ fn write_sessions(context: &mut Context, sessions: &[SessionFacts], for_resume: 
                 resume_command(facts).map_or_else(String::new, |command| one_line(&command)),
             ]
         };
-        let rows: Vec<[String; 3]> = sessions.iter().zip(short_ids(&ids)).map(row).collect();
+        let rows: Vec<[String; 3]> = sessions.iter().zip(ids).map(row).collect();
         return Ok(write_table(&mut context.out, &RESUME_TABLE, &rows)?);
     }
     let row = |(facts, id): (&SessionFacts, &str)| {
@@ -158,6 +185,17 @@ fn write_sessions(context: &mut Context, sessions: &[SessionFacts], for_resume: 
             facts.cost.as_ref().map(money::show).unwrap_or_default(),
         ]
     };
-    let rows: Vec<[String; 7]> = sessions.iter().zip(short_ids(&ids)).map(row).collect();
+    let rows: Vec<[String; 7]> = sessions.iter().zip(ids).map(row).collect();
     Ok(write_table(&mut context.out, &TABLE, &rows)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_gets_all_unless_it_says_how_many() {
+        let limits = [(Some(7), false), (Some(7), true), (Some(0), false), (None, false), (None, true)];
+        assert_eq!(limits.map(|(typed, json)| limit(typed, 50, json)), [7, 7, u32::MAX, 50, u32::MAX]);
+    }
 }

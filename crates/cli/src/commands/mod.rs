@@ -26,7 +26,7 @@ pub(crate) mod verify;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use rejoin_store::SessionStore;
+use rejoin_store::{SessionStore, StoreError};
 use rejoin_transcript::SessionFacts;
 
 use crate::args::Command;
@@ -118,15 +118,37 @@ fn title_of(facts: &SessionFacts) -> String {
     one_line(facts.title().unwrap_or("(no title)"))
 }
 
-/// Each of `ids`, shortened as far as they can still be told apart.
-fn short_ids<'a>(ids: &[&'a str]) -> Vec<&'a str> {
-    let prefix = |id: &'a str, length| id.char_indices().nth(length).map_or(id, |(end, _)| &id[..end]);
+/// Each of `ids`, shortened as far as it still means one session of `store`.
+async fn short_ids<'a>(store: &dyn SessionStore, ids: &[&'a str]) -> Result<Vec<&'a str>, StoreError> {
+    let mut length = shortest(ids);
+    for id in ids {
+        while prefix(id, length) != *id && is_ambiguous(store, prefix(id, length)).await? {
+            length += 1;
+        }
+    }
+    Ok(ids.iter().map(|id| prefix(id, length)).collect())
+}
+
+/// How long beginnings of `ids` must be to tell them apart.
+fn shortest(ids: &[&str]) -> usize {
     let mut sorted = ids.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
     let shared = |pair: &[&str]| pair[0].chars().zip(pair[1].chars()).take_while(|(a, b)| a == b).count();
-    let length = sorted.windows(2).map(|pair| shared(pair) + 1).fold(SHORT_ID, usize::max);
-    ids.iter().map(|id| prefix(id, length)).collect()
+    sorted.windows(2).map(|pair| shared(pair) + 1).fold(SHORT_ID, usize::max)
+}
+
+fn prefix(id: &str, length: usize) -> &str {
+    id.char_indices().nth(length).map_or(id, |(end, _)| &id[..end])
+}
+
+/// Whether several sessions of `store` begin with `prefix`, and none is called so.
+async fn is_ambiguous(store: &dyn SessionStore, prefix: &str) -> Result<bool, StoreError> {
+    match store.resolve(OWNER, prefix).await {
+        Ok(_) | Err(StoreError::SessionNotFound { .. }) => Ok(false),
+        Err(StoreError::AmbiguousPrefix { .. }) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 /// `count` things, in words.
@@ -136,11 +158,23 @@ pub(crate) fn count(count: u64, one: &str, many: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rejoin_store::MemoryStore;
+    use rejoin_transcript::{AgentInfo, Cwd, Session, SessionId, Timestamp};
+
     use super::*;
 
-    #[test]
-    fn short_ids_are_as_long_as_needed_to_tell_them_apart() {
-        assert_eq!(short_ids(&["0123456789", "abc"]), ["01234567", "abc"]);
-        assert_eq!(short_ids(&["0123456789", "0123456777"]), ["012345678", "012345677"]);
+    #[tokio::test]
+    async fn short_ids_are_as_long_as_needed_to_tell_them_from_all_others() {
+        let store = MemoryStore::default();
+        for id in ["0123456789", "abcdefgh-1-x", "abcdefgh-1-y", "abcdefgh-2"] {
+            let cwd = Cwd { raw: "/".to_owned(), canonical: "/".to_owned() };
+            let id = SessionId::parse(id).unwrap();
+            store.create(Session::new(id, cwd, AgentInfo::default(), Timestamp::from_millis(0))).await.unwrap();
+        }
+        let short = async |ids: &[&'static str]| short_ids(&store, ids).await.unwrap();
+        assert_eq!(short(&["0123456789", "gone"]).await, ["01234567", "gone"]);
+        assert_eq!(short(&["0123456789", "0123456777"]).await, ["012345678", "012345677"]);
+        assert_eq!(short(&["abcdefgh-2", "0123456789"]).await, ["abcdefgh-2", "0123456789"]);
+        assert_eq!(short(&["abcdefgh-1-x"]).await, ["abcdefgh-1-x"]);
     }
 }

@@ -6,10 +6,14 @@ use rejoin_store::{Hit, SearchOrder, SearchQuery};
 use rejoin_transcript::{EntryNumber, SessionId};
 use serde::Serialize;
 
+use super::list::{limit, write_more};
 use super::{Context, OWNER, Outcome, count, short_ids};
 use crate::error::Error;
 use crate::output::{BOLD, DIM, MATCH, Output, columns, cut_end, one_line};
 use crate::report;
+
+/// How many sessions a person is shown.
+const LIMIT: u32 = 20;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -31,7 +35,7 @@ impl<'a> From<&'a Hit> for HitRow<'a> {
 /// Find sessions by the words in them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-All words must be there, in any order, in what was said or in the title.
+All words must be there, in any order, in what was said or in the title. Of what fits, the newest thousand passages count.
 
 Examples:
   rejoin search time zone             both words
@@ -46,9 +50,9 @@ pub(crate) struct SearchArgs {
     #[arg(long)]
     pub(crate) newest: bool,
 
-    /// Show at most N sessions
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) limit: u32,
+    /// Show at most N sessions; 0 for all [default: 20, or all with --json]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u32>,
 
     /// Write a JSON array
     #[arg(long)]
@@ -58,9 +62,13 @@ pub(crate) struct SearchArgs {
 pub(super) async fn run(args: SearchArgs, context: &mut Context) -> Result<Outcome, Error> {
     let text = args.text.join(" ");
     let order = if args.newest { SearchOrder::Newest } else { SearchOrder::Best };
-    let query = SearchQuery { text, owner: OWNER.to_owned(), order, limit: args.limit };
+    let limit = limit(args.limit, LIMIT, args.json);
+    // One more says whether there are more.
+    let query = SearchQuery { text, owner: OWNER.to_owned(), order, limit: limit.saturating_add(1) };
     let store = context.settings.open_store_to_read()?;
-    let hits = store.search(&query).await?;
+    let mut hits = store.search(&query).await?;
+    let has_more = hits.len() > limit as usize;
+    hits.truncate(limit as usize);
     if args.json {
         let rows: Vec<HitRow<'_>> = hits.iter().map(HitRow::from).collect();
         context.out.write_json(&rows)?;
@@ -68,14 +76,19 @@ pub(super) async fn run(args: SearchArgs, context: &mut Context) -> Result<Outco
         let remark = format!("nothing found for `{}`", query.text);
         report::write_remark(&mut context.err, &remark, "a beginning of a word is found with `wor*`")?;
     } else {
-        write_hits(&mut context.out, &hits, &words(&query.text))?;
+        let ids: Vec<&str> = hits.iter().map(|hit| hit.session_id.as_str()).collect();
+        let ids = short_ids(store.as_ref(), &ids).await?;
+        write_hits(&mut context.out, &hits, &ids, &words(&query.text))?;
+        if has_more {
+            write_more(context, limit)?;
+        }
     }
     Ok(Outcome::Done)
 }
 
-fn write_hits(out: &mut Output, hits: &[Hit], words: &[String]) -> Result<(), Error> {
-    let ids: Vec<&str> = hits.iter().map(|hit| hit.session_id.as_str()).collect();
-    for (index, (hit, id)) in hits.iter().zip(short_ids(&ids)).enumerate() {
+/// Writes `hits`, whose sessions have the short `ids`.
+fn write_hits(out: &mut Output, hits: &[Hit], ids: &[&str], words: &[String]) -> Result<(), Error> {
+    for (index, (hit, id)) in hits.iter().zip(ids).enumerate() {
         if index > 0 {
             writeln!(out)?;
         }

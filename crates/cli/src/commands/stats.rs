@@ -28,7 +28,7 @@ const DAYS: [Column; 5] = [
     Column { name: "SESSIONS", fit: Fit::Whole, side: Side::Right },
     Column { name: "MESSAGES", fit: Fit::Whole, side: Side::Right },
     Column { name: "COST", fit: Fit::Whole, side: Side::Right },
-    Column { name: " ", fit: Fit::Whole, side: Side::Left },
+    Column { name: " ", fit: Fit::OrLeft(1, &Fit::Whole), side: Side::Left },
 ];
 
 /// How many columns the longest bar of the chart takes.

@@ -1,4 +1,4 @@
-//! A terminal of 80 columns, in which the program is run as a person runs it.
+//! A terminal, of 80 columns if nothing else is said, in which the program is run as a person runs it.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -9,11 +9,16 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 /// Runs `command` in a terminal in which `typed` was typed before; gives its exit code and what could be seen, without
 /// carriage returns.
-pub(crate) fn run_at_terminal(mut command: Command, typed: &str) -> (Option<i32>, String) {
+pub(crate) fn run_at_terminal(command: Command, typed: &str) -> (Option<i32>, String) {
+    run_at_terminal_of(80, command, typed)
+}
+
+/// The same in a terminal of `width` columns.
+pub(crate) fn run_at_terminal_of(width: u16, mut command: Command, typed: &str) -> (Option<i32>, String) {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&ours).unwrap();
     unlockpt(&ours).unwrap();
-    tcsetwinsize(&ours, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    tcsetwinsize(&ours, Winsize { ws_row: 24, ws_col: width, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
     let name = ptsname(&ours, Vec::new()).unwrap();
     let theirs = || File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
     let mut ours = File::from(ours);

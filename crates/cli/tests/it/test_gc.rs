@@ -111,6 +111,8 @@ async fn without_limits_only_sessions_that_were_never_prompted_go() {
     let world = filled().await;
     insta::assert_snapshot!(world.run(&["gc", "--yes"]), @"
     removed 1 session never prompted
+    --- stderr
+    hint: no limit is set: name one with `--older-than 90d` or `--max-size 2GiB`
     --- exit 0
     ");
 }
@@ -124,6 +126,7 @@ async fn the_limits_can_be_settings_of_the_user_and_not_of_a_project() {
     --- stderr
     warning: [WORLD]/home/app/.rejoin.toml is not trusted; ignored in it: gc_max_size
     hint: look at the file, then take them with `rejoin config trust`
+    hint: no limit is set: name one with `--older-than 90d` or `--max-size 2GiB`
     --- exit 0
     ");
     world.write("home/.config/rejoin/config.toml", "gc_older_than = '700 days'\n");

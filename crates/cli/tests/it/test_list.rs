@@ -3,7 +3,7 @@
 use rejoin_store::{SessionStore, now};
 use rejoin_transcript::{Fact, SessionId};
 
-use crate::pty::run_at_terminal;
+use crate::pty::{run_at_terminal, run_at_terminal_of};
 use crate::world::{Transcript, World};
 
 #[test]
@@ -17,7 +17,7 @@ fn help() {
           --cwd [<DIR>]   Only sessions that work in DIR, or in the current folder
           --agent <NAME>  Only sessions of the agent NAME
           --archived      Show the archived sessions instead
-          --limit <N>     Show at most N sessions; 0 for all [default: 50]
+          --limit <N>     Show at most N sessions; 0 for all [default: 50, or all with --json]
           --resume        Show the command with which a session goes on in its agent's own tool
           --json          Write a JSON array
       -h, --help          Print help
@@ -26,7 +26,7 @@ fn help() {
       rejoin list --cwd                   sessions of the current folder
       rejoin list --agent claude-code     sessions of one agent
       rejoin list --resume                how each goes on in its agent's own tool
-      rejoin list --limit 0 --json        all sessions, for a program
+      rejoin list --json                  all sessions, for a program
     --- exit 0
     ");
 }
@@ -186,6 +186,26 @@ fn a_list_is_as_long_as_asked_for() {
 }
 
 #[test]
+fn a_short_id_means_one_session_among_those_that_are_not_shown_too() {
+    let world = World::new();
+    for (number, id) in ["0198c0de-1111", "0198c0de-1122", "0198c0de-2222"].into_iter().enumerate() {
+        let at = format!("2024-01-01T00:0{number}:00Z").parse().unwrap();
+        Transcript::new(id).at(at).prompt("hello").end_well().import(&world);
+    }
+    assert_eq!(world.run(&["archive", "0198c0de-2222"]).code, Some(0));
+
+    insta::assert_snapshot!(world.run(&["list", "--limit", "1"]), @"
+    ID            TITLE  AGENT  FOLDER    UPDATED     MSGS
+    0198c0de-112  hello  robot  /src/app  2024-01-01     1
+    --- stderr
+    there are more than 1 session
+    hint: show all with `--limit 0`
+    --- exit 0
+    ");
+    assert_eq!(world.run(&["show", "0198c0de-112"]).code, Some(0));
+}
+
+#[test]
 fn what_sessions_cost_is_shown_where_it_is_known() {
     let world = World::with_sample();
     Transcript::new("free").prompt("hello").end_well().import(&world);
@@ -227,6 +247,24 @@ fn a_table_fits_the_terminal_and_stays_in_line_whatever_the_titles_hold() {
     evil      ]0;pwned [2Jdetrevni…  robot      …/a/project  2025-12-31     1
     wide      東京都庁の展望室から…  robot      …/a/project  2025-12-31     1
     5e7d0c41  Keep the time zone i…  claude-c…  …ra/almanac  2025-11-04     6  $0.07
+    ");
+}
+
+#[test]
+fn in_a_narrow_terminal_the_titles_stay() {
+    let world = World::with_sample();
+    let seen = |width| {
+        let mut command = world.command(&["list"]);
+        command.env("NO_COLOR", "1");
+        run_at_terminal_of(width, command, "").1
+    };
+    insta::assert_snapshot!(seen(60), @"
+    ID        TITLE                      UPDATED     MSGS   COST
+    5e7d0c41  Keep the time zone in pa…  2025-11-04     6  $0.07
+    ");
+    insta::assert_snapshot!(seen(40), @"
+    ID        TITLE
+    5e7d0c41  Keep the time zone in parse_d…
     ");
 }
 

@@ -21,11 +21,12 @@ fn help() {
 
     Options:
           --newest     Show what was said last first, instead of what fits best
-          --limit <N>  Show at most N sessions [default: 20]
+          --limit <N>  Show at most N sessions; 0 for all [default: 20, or all with --json]
           --json       Write a JSON array
       -h, --help       Print help
 
-    All words must be there, in any order, in what was said or in the title.
+    All words must be there, in any order, in what was said or in the title. Of what fits, the newest
+    thousand passages count.
 
     Examples:
       rejoin search time zone             both words
@@ -50,6 +51,19 @@ fn what_fits_best_comes_first_with_the_words_around_it() {
         It swims past a zebra.
     --- exit 0
     ");
+}
+
+#[test]
+fn that_there_is_more_is_said() {
+    insta::assert_snapshot!(world().run(&["search", "zebra", "--limit", "1"]), @"
+    zebra  Tell me of zebras  (1 match)
+        The zebra sleeps.
+    --- stderr
+    there are more than 1 session
+    hint: show all with `--limit 0`
+    --- exit 0
+    ");
+    assert_eq!(world().run(&["search", "zebra", "--limit", "0"]).stdout, world().run(&["search", "zebra"]).stdout);
 }
 
 #[test]
