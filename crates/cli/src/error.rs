@@ -27,6 +27,10 @@ pub(crate) enum Error {
     )]
     NoStorePath,
 
+    /// The store is named by an address. Nothing of it is shown: it may hold a password.
+    #[error("the store is to be at an address, and this program keeps sessions in a file")]
+    StoreAddress,
+
     /// The file of settings that was named is not there.
     #[error("there is no file of settings {}", path.display())]
     NoConfigFile {
@@ -317,6 +321,7 @@ impl Error {
             Self::Interrupted => 130,
             Self::Store(_)
             | Self::NoStorePath
+            | Self::StoreAddress
             | Self::NoConfigFile { .. }
             | Self::NotToml { .. }
             | Self::BadSetting { .. }
@@ -352,12 +357,13 @@ impl Error {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::Store(error) => error.hint(),
-            Self::NoStorePath => Some("name a file with `--store PATH`".to_owned()),
+            Self::NoStorePath | Self::StoreAddress => Some("name a file with `--store PATH`".to_owned()),
             Self::NoConfigFile { .. } => Some("name one that is there with `--config FILE`".to_owned()),
             Self::BadSetting { wanted, .. } => Some(wanted.clone()),
             Self::NoProjectFile => Some("name the file with `rejoin config trust FILE`".to_owned()),
             Self::UnknownAgent { known, .. } => {
-                Some(format!("there is {}; or name its command: `rejoin acp -- COMMAND`", known.join(", ")))
+                let known = known.join(", ");
+                Some(format!("there is {known}, and what `rejoin agents` lists; or write its command behind `--`"))
             }
             Self::NoAgent => Some("name its command: `rejoin check -- COMMAND`".to_owned()),
             Self::UnknownRule { .. } => Some("see them all with `rejoin check --list`".to_owned()),

@@ -26,14 +26,14 @@ mod table;
 mod times;
 mod trace;
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::args::{Args, Command};
 use crate::commands::config::{ConfigArgs, ConfigCommand};
-use crate::commands::{Context, Outcome, doctor};
+use crate::commands::{Context, Outcome, completions, doctor, man};
 use crate::error::Error;
 use crate::output::Output;
 use crate::settings::{Settings, Warning};
@@ -55,9 +55,10 @@ fn start() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(answer) => {
-            // Where even this can't be written, the exit code says enough.
-            let _ = answer.print();
-            return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(BUG));
+            let code = u8::try_from(answer.exit_code()).unwrap_or(BUG);
+            // Help that can't be written is not given; of an error the exit code says enough.
+            let is_lost = answer.print().is_err_and(|error| error.kind() != ErrorKind::BrokenPipe);
+            return ExitCode::from(if is_lost { code.max(1) } else { code });
         }
     };
     match run(args) {
@@ -77,7 +78,12 @@ fn run(args: Args) -> Result<Outcome, Error> {
     let cwd = std::env::current_dir().ok();
     let settings = Settings::resolve(args.global, |name| std::env::var_os(name), cwd.as_deref());
     let settings = match (settings, &args.command) {
-        (Err(error), Some(Command::Doctor(doctor))) => return doctor::run_without_settings(doctor, &error),
+        (Err(error), Some(Command::Doctor(args))) => {
+            return print(|out| doctor::run_without_settings(args, &error, out));
+        }
+        // What is told of the program alone needs no settings.
+        (Err(_), Some(Command::Completions(args))) => return print(|out| completions::run(args, out)),
+        (Err(_), Some(Command::Man(args))) => return print(|out| man::run(args, out)),
         (settings, _) => settings?,
     };
     let mut err = Box::new(anstream::stderr());
@@ -96,6 +102,14 @@ fn run(args: Args) -> Result<Outcome, Error> {
         (_, Err(error @ Error::Pager { .. })) | (Err(error), _) | (Ok(_), Err(error)) => Err(error),
         (Ok(outcome), Ok(())) => Ok(outcome),
     }
+}
+
+/// Runs `command`, which only writes.
+fn print(command: impl FnOnce(&mut Output) -> Result<Outcome, Error>) -> Result<Outcome, Error> {
+    let mut out = Output::stdout();
+    let outcome = command(&mut out)?;
+    out.finish()?;
+    Ok(outcome)
 }
 
 /// Says what is wrong with the files of settings, unless the command does. One that is about to be trusted need not be said

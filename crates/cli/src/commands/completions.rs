@@ -5,9 +5,10 @@ use std::io::Write;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::{Context, Outcome};
+use super::Outcome;
 use crate::args::Args;
 use crate::error::Error;
+use crate::output::Output;
 
 /// Write a script that completes commands and options in a shell
 #[derive(Debug, clap::Args)]
@@ -22,10 +23,10 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: Shell,
 }
 
-pub(super) fn run(args: &CompletionsArgs, context: &mut Context) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &CompletionsArgs, out: &mut Output) -> Result<Outcome, Error> {
     // It panics where it can't write, so it writes where it always can.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Args::command(), "rejoin", &mut script);
-    context.out.write_all(&script)?;
+    out.write_all(&script)?;
     Ok(Outcome::Done)
 }

@@ -78,11 +78,8 @@ pub(super) async fn run(args: DoctorArgs, context: &mut Context) -> Result<Outco
 }
 
 /// Runs the command where `error` is what is wrong with the settings: nothing else can be looked at then.
-pub(crate) fn run_without_settings(args: &DoctorArgs, error: &Error) -> Result<Outcome, Error> {
-    let mut out = Output::stdout();
-    let outcome = write(&mut out, &[config::broken(error)], args.json)?;
-    out.finish()?;
-    Ok(outcome)
+pub(crate) fn run_without_settings(args: &DoctorArgs, error: &Error, out: &mut Output) -> Result<Outcome, Error> {
+    write(out, &[config::broken(error)], args.json)
 }
 
 fn write(out: &mut Output, checks: &[Check], json: bool) -> Result<Outcome, Error> {

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
-use super::{Context, Outcome};
+use super::Outcome;
 use crate::args::Args;
 use crate::error::Error;
+use crate::output::Output;
 
 /// Write the manual
 #[derive(Debug, clap::Args)]
@@ -23,7 +24,7 @@ pub(crate) struct ManArgs {
     pub(crate) dir: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &ManArgs, context: &mut Context) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &ManArgs, out: &mut Output) -> Result<Outcome, Error> {
     let mut command = Args::command();
     // Gives each command its whole name.
     command.build();
@@ -34,10 +35,10 @@ pub(super) fn run(args: &ManArgs, context: &mut Context) -> Result<Outcome, Erro
             for (name, page) in pages(&command)? {
                 let path = folder.join(format!("{name}.1"));
                 fs::write(&path, page).map_err(|source| failed(&path, source))?;
-                writeln!(context.out, "{}", path.display())?;
+                writeln!(out, "{}", path.display())?;
             }
         }
-        None => context.out.write_all(&one_page(&command)?)?,
+        None => out.write_all(&one_page(&command)?)?,
     }
     Ok(Outcome::Done)
 }

@@ -91,8 +91,8 @@ pub(crate) async fn run(command: Option<Command>, context: &mut Context) -> Resu
         Command::Setup(args) => setup::run(args, context),
         Command::Doctor(args) => doctor::run(args, context).await,
         Command::Config(args) => config::run(&args, context),
-        Command::Completions(args) => completions::run(&args, context),
-        Command::Man(args) => man::run(&args, context),
+        Command::Completions(args) => completions::run(&args, &mut context.out),
+        Command::Man(args) => man::run(&args, &mut context.out),
     }
 }
 

@@ -44,7 +44,8 @@ impl Files {
             trust_record: folders.state.as_ref().map(|folder| folder.join("trusted.toml")),
         };
         let (mut contents, mut warnings) = (Vec::new(), Vec::new());
-        if let Some(mut project) = read(Role::Project, files.project.as_deref())? {
+        // A folder of that name is not the project's file.
+        if let Some(mut project) = read(Role::Project, files.project.as_deref().filter(|path| path.is_file()))? {
             let trust = files.trust_record()?.map_or(Trust::NotTrusted, |record| record.trust(&project));
             files.trust = Some(trust);
             if trust != Trust::Trusted {

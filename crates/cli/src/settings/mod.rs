@@ -122,6 +122,10 @@ impl Settings {
 
         let store = layers.pick_path(keys::STORE, typed.store)?;
         let store = store.or_else(|| Some(folders.data.as_ref()?.join("sessions.db"))).ok_or(Error::NoStorePath)?;
+        // A file with such a name would be a surprise.
+        if store.to_string_lossy().contains("://") {
+            return Err(Error::StoreAddress);
+        }
         let log_file = layers.pick_path(keys::LOG_FILE, typed.log_file)?;
         let level = layers.pick(keys::LOG, typed.log, choice::read)?;
         let level = level.unwrap_or(if log_file.is_some() { LogLevel::Info } else { LogLevel::Off });
@@ -277,6 +281,7 @@ mod tests {
         check(None, "REJOIN_STORE= XDG_DATA_HOME=/data HOME=/home", Some("/data/rejoin/sessions.db"));
         check(None, "XDG_DATA_HOME=relative HOME=/home", Some("/home/.local/share/rejoin/sessions.db"));
         check(None, "", None);
+        check(Some("postgres://user:secret@host/db"), "HOME=/home", None);
     }
 
     /// The keys and defaults in the documentation's tables: rows that start with a key in backticks.

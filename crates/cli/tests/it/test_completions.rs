@@ -47,3 +47,15 @@ fn a_shell_that_there_is_none_of_is_a_usage_error() {
     --- exit 2
     ");
 }
+
+#[test]
+fn nothing_about_the_user_is_needed() {
+    let world = World::new();
+    for command in [["completions", "bash"], ["man", "--log=off"]] {
+        let mut bare = world.command(&command);
+        bare.env_remove("HOME");
+        let done = world.finish(bare, "");
+        assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{command:?}");
+        assert_eq!(done.stdout, world.run(&command).stdout);
+    }
+}

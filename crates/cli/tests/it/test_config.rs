@@ -514,6 +514,18 @@ fn there_must_be_a_file_to_trust_and_a_place_to_remember_it() {
 }
 
 #[test]
+fn a_folder_with_the_name_of_a_projects_file_is_none() {
+    let world = World::new();
+    world.write(".rejoin.toml/file", "");
+    insta::assert_snapshot!(world.run(&["list"]), @"
+    --- stderr
+    no sessions yet
+    hint: begin one with `rejoin chat`, or take in those of other tools with `rejoin import --all`
+    --- exit 0
+    ");
+}
+
+#[test]
 fn a_trace_that_can_not_be_opened_is_named() {
     let world = World::new();
     insta::assert_snapshot!(world.run(&["--trace", "no/trace.jsonl", "list"]), @"

@@ -143,4 +143,7 @@ fn an_output_that_is_full_or_closed_is_told_and_no_panic() {
             std::process::Command::new("sh").args(["-c", &closed]).env("HOME", world.path("home")).output().unwrap();
         assert_eq!(done.status.code(), Some(0), "{args:?}: {}", String::from_utf8(done.stderr).unwrap());
     }
+    let mut command = world.command(&["--help"]);
+    command.stdout(fs::File::options().write(true).open("/dev/full").unwrap());
+    assert_eq!(command.status().unwrap().code(), Some(1), "help that can't be written is not given");
 }

@@ -74,7 +74,7 @@ fn rows(files: &Files) -> Vec<FileRow<'_>> {
     let files = [("project", project, trust), ("user", user, Some("trusted")), ("trust list", trust_record, None)];
     let rows = files.into_iter().filter_map(|(role, path, trust)| {
         let path = path.as_deref()?;
-        let exists = path.exists();
+        let exists = path.is_file();
         Some(FileRow { role, path, exists, trust: trust.filter(|_| exists) })
     });
     rows.collect()

@@ -17,7 +17,7 @@ pub(super) fn check(settings: &Settings) -> Vec<Check> {
         Some(Trust::Changed | Trust::NotTrusted) => " (not trusted)",
         None => "",
     };
-    let project = files.project.as_deref().filter(|path| path.exists()).map(|path| format!("{}{trust}", short(path)));
+    let project = files.project.as_deref().filter(|path| path.is_file()).map(|path| format!("{}{trust}", short(path)));
     let user = files.user.as_deref().filter(|path| path.exists()).map(short);
     let found: Vec<String> = project.into_iter().chain(user).collect();
     let detail = if found.is_empty() { "no file, which is fine".to_owned() } else { found.join(", ") };

@@ -56,10 +56,8 @@ impl Rules {
             text.match_indices(value.as_str()).for_each(|(at, value)| add(at..at + value.len(), SECRET));
         }
         PRIVATE_KEY.find_iter(text).chain(TOKEN.find_iter(text)).for_each(|it| add(it.range(), KEY));
-        for captures in BEARER.captures_iter(text).chain(ASSIGNED.captures_iter(text)) {
-            if let Some(range) = secret_of(&captures) {
-                add(range, SECRET);
-            }
+        for regex in [&BEARER, &AUTHORIZATION, &OPTION, &ASSIGNED] {
+            regex.captures_iter(text).filter_map(|captures| secret_of(&captures)).for_each(|range| add(range, SECRET));
         }
         for caller in url::secrets(text, false) {
             add(caller, CALLER);
@@ -140,7 +138,19 @@ static SECRET_NAME: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static BEARER: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?i)\b(?P<name>bearer)\s+(?P<value>[A-Za-z0-9._~+/=-]{16,})"));
+    LazyLock::new(|| regex(r"(?i)\b(?P<name>bearer|basic)\s+(?P<value>[A-Za-z0-9._~+/=-]{16,})"));
+
+/// The header that says who asks, whatever its scheme.
+static AUTHORIZATION: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r#"(?i)\b(?P<name>authorization)["'`]?\s*[:=]\s*["'`]?(?:[a-z-]+\s+)?(?P<value>[A-Za-z0-9._~+/=-]{8,})"#)
+});
+
+/// An option of a program, and what it is given.
+static OPTION: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"(?i)(?P<name>--[a-z-]*(?:passw(?:or)?d|passphrase|token|secret|api-?key)[a-z-]*)\s+["'`]?(?P<value>[^\s"'`]{6,})"#,
+    )
+});
 
 /// A name of what is secret, a sign, and what is assigned.
 static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
@@ -221,6 +231,9 @@ mod tests {
         check("password: hunter2", "password: [redacted secret]");
         check("https://host/?access_token=a1b2c3d4&page=2", "https://host/?access_token=[redacted secret]&page=2");
         check("Authorization: Bearer abcdef0123456789", "Authorization: Bearer [redacted secret]");
+        check(r#"{"Authorization": "Basic dXNlcjpwYXNz1Q=="}"#, r#"{"Authorization": "Basic [redacted secret]"}"#);
+        check("authorization: token abcdef12", "authorization: token [redacted secret]");
+        check("mysql --password 's3cr3tpw' --user x", "mysql --password '[redacted secret]' --user x");
     }
 
     #[test]
@@ -256,6 +269,7 @@ mod tests {
             "git@github.com:a/b.git react@18.2.0 @scope/package",
             "/srv/annabel /srv/anna-2 /srv/anna.txt /usr/home",
             "basic understanding, bearer of bad news",
+            "--max-tokens 128000 --token-file tokens.txt authorization: required",
             "task-force sk-1 key-value",
             "5e7d0c41b9f24a86a3d1c08f62e94b75 toolu_01A09q90qw90lq917835lq9",
             "",
