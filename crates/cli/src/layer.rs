@@ -18,7 +18,7 @@ use crate::trace::{Between, Trace};
 /// Which agent stands behind the layer.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct AgentArgs {
-    /// The agent with this name in the configuration; `rejoin` is the built-in one
+    /// The agent with this name, of those that `rejoin agents` lists; `rejoin` is the built-in one
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     pub(crate) agent: Option<String>,
 

@@ -13,7 +13,7 @@ use crate::signals::Signals;
 Examples:
   rejoin acp                          the built-in agent
   rejoin acp -- claude-agent-acp      any ACP agent, with sessions that last
-  rejoin acp --agent claude           an agent from the configuration")]
+  rejoin acp --agent claude           an agent by its name")]
 pub(crate) struct AcpArgs {
     #[command(flatten)]
     pub(crate) agent: AgentArgs,

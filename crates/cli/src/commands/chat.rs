@@ -48,7 +48,7 @@ pub(crate) struct ChatArgs {
     session: Option<String>,
 
     /// Rejoin the newest session of this folder
-    #[arg(short, long = "continue")]
+    #[arg(short = 'c', long = "continue")]
     newest: bool,
 
     /// Ask once and print the answer; `-` takes the prompt from standard input, as does a pipe without this option

@@ -1,4 +1,4 @@
-//! `rejoin acp`, with a client that does not read.
+//! `rejoin acp`: its help, and a client that does not read.
 
 use serde_json::json;
 
@@ -12,6 +12,30 @@ const HISTORY: usize = 100 * 1024 * 1024;
 
 /// How much more memory a client may cost that does not read.
 const ROOM: u64 = 16 * 1024 * 1024;
+
+#[test]
+fn help() {
+    insta::assert_snapshot!(World::new().help(&["acp"]), @"
+    Speak ACP on standard input and output, with an agent behind
+
+    Usage: rejoin acp [OPTIONS] [-- <COMMAND>...]
+
+    Arguments:
+      [COMMAND]...  The command that starts the agent, and its arguments [default: `default_agent` of
+                    the configuration, else the built-in agent]
+
+    Options:
+          --agent <NAME>  The agent with this name, of those that `rejoin agents` lists; `rejoin` is the
+                          built-in one
+      -h, --help          Print help
+
+    Examples:
+      rejoin acp                          the built-in agent
+      rejoin acp -- claude-agent-acp      any ACP agent, with sessions that last
+      rejoin acp --agent claude           an agent by its name
+    --- exit 0
+    ");
+}
 
 #[test]
 fn a_client_that_does_not_read_costs_little_memory_and_gets_everything_when_it_does() {

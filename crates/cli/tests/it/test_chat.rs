@@ -36,6 +36,61 @@ fn shown(done: &Done) -> String {
 }
 
 #[test]
+fn help() {
+    insta::assert_snapshot!(World::new().help(&["chat"]), @"
+    Talk with an agent in the terminal, or ask it once
+
+    Usage: rejoin chat [OPTIONS] [-- <COMMAND>...]
+
+    Arguments:
+      [COMMAND]...
+              The command that starts the agent, and its arguments [default: `default_agent` of the
+              configuration, else the built-in agent]
+
+    Options:
+          --agent <NAME>
+              The agent with this name, of those that `rejoin agents` lists; `rejoin` is the built-in
+              one
+
+          --session <ID>
+              Rejoin the session with this id, or the beginning of it that no other id has
+
+      -c, --continue
+              Rejoin the newest session of this folder
+
+      -p, --prompt <PROMPT>
+              Ask once and print the answer; `-` takes the prompt from standard input, as does a pipe
+              without this option
+
+          --output <FORM>
+              What to print of the answer to a single prompt [default: text]
+
+              Possible values:
+              - text:        The agent's words as they come; tool calls and notices go to standard error
+              - json:        One JSON object
+              - stream-json: One ACP update a line, then that object
+
+          --allow
+              Let the agent do what it asks permission for, where nobody can be asked; without this, it
+              is refused
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      rejoin chat                               a new session with the built-in or the default agent
+      rejoin chat -- claude-agent-acp           with any ACP agent
+      rejoin chat --continue                    the newest session of this folder
+      rejoin chat --session 0c5f2a91            any session, by the beginning of its id
+      rejoin chat -p 'What is in here?'         ask once, and print the answer
+      git diff | rejoin chat --output json      the prompt from standard input, the answer for a program
+
+    In the chat, `?` shows the keys.
+    --- exit 0
+    ");
+}
+
+#[test]
 fn a_session_is_had_left_and_continued() {
     let world = World::new();
     let Some(terminal) = Terminal::start(&world, 120, 40) else { return };

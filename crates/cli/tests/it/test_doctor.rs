@@ -164,16 +164,19 @@ fn each_agent_is_started_and_its_secrets_are_not_shown() {
                      hint: install it, or write where it is as `command` of [agents.gone]
     ✓ agent good     Robot 2.0 starts and answers
     ✗ agent loud     it ended without an answer to `initialize`; the last it said: my token is [redacted]
-                     hint: see all that it says with `rejoin --log debug acp --agent loud`
+                     hint: see all that it says with `rejoin --log debug chat --agent loud -p hello`
     ✗ agent old      Robot 2.0 speaks version 7 of the protocol, and we speak 1
                      hint: use a version of the agent that speaks it
     ✗ agent picky    it answered `initialize` with an error: bad key [redacted]
-                     hint: see all that it says with `rejoin --log debug acp --agent picky`
+                     hint: see all that it says with `rejoin --log debug chat --agent picky -p hello`
     ✓ model          none is set: the built-in agent repeats what it hears
 
     4 problems found
     --- exit 1
     ");
+    // The hint is one that helps.
+    let said = world.run(&["--log", "debug", "chat", "--agent", "loud", "-p", "hello"]).stderr;
+    assert!(said.contains("stderr: my token is"), "{said}");
 }
 
 #[test]
@@ -184,7 +187,7 @@ fn an_agent_that_does_not_answer_is_not_waited_for_longer_than_its_limit() {
     ✓ configuration  ~/.config/rejoin/config.toml
     ✓ store          [WORLD]/home/.local/share/rejoin/sessions.db is not there yet; it is made with the first session
     ✗ agent silent   it did not answer `initialize` within 200ms
-                     hint: see all that it says with `rejoin --log debug acp --agent silent`
+                     hint: see all that it says with `rejoin --log debug chat --agent silent -p hello`
     ✓ model          none is set: the built-in agent repeats what it hears
 
     1 problem found

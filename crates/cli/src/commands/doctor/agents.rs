@@ -52,7 +52,7 @@ fn hint(name: &str, error: &AskError) -> String {
             format!("install it, or write where it is as `command` of [agents.{name}]")
         }
         AskError::Start(_) | AskError::Ended { .. } | AskError::TooLate { .. } | AskError::Refused { .. } => {
-            format!("see all that it says with `rejoin --log debug acp --agent {name}`")
+            format!("see all that it says with `rejoin --log debug chat --agent {name} -p hello`")
         }
     }
 }
