@@ -61,13 +61,14 @@ fn start() -> ExitCode {
             return ExitCode::from(if is_lost { code.max(1) } else { code });
         }
     };
+    let store = args.global.store.clone();
     match run(args) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::FoundProblems | Outcome::NotWanted) => ExitCode::from(1),
         Ok(Outcome::AgentFailed) => ExitCode::from(AGENT),
         Err(error) => {
             if error.exit_code() != 0 {
-                let _ = report::write_error(&mut anstream::stderr(), &error);
+                let _ = report::write_error_with(&mut anstream::stderr(), &error, store.as_deref());
             }
             ExitCode::from(error.exit_code())
         }

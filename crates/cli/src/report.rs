@@ -2,10 +2,12 @@
 
 use std::error::Error as _;
 use std::io::{self, Write};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
 use crate::error::Error;
+use crate::layer::quoted;
 use crate::output::printable;
 use crate::settings::Warning;
 
@@ -17,14 +19,30 @@ const HINT: Style = AnsiColor::Cyan.on_default();
 
 /// Writes `error`, each of its causes, and what to do about it.
 pub(crate) fn write_error(err: &mut dyn Write, error: &Error) -> io::Result<()> {
+    write_error_with(err, error, None)
+}
+
+/// The same where the `store` was typed, which what to do about it then names too.
+pub(crate) fn write_error_with(err: &mut dyn Write, error: &Error, store: Option<&Path>) -> io::Result<()> {
     write_line(err, ERROR, "error", &error.to_string())?;
     for cause in causes(error) {
         write_line(err, CAUSE, "caused by", &cause)?;
     }
-    match error.hint() {
-        Some(hint) => write_hint(err, &hint),
-        None => Ok(()),
+    match (error.hint(), store) {
+        (Some(hint), Some(store)) => write_hint(err, &with_store(&hint, store)),
+        (Some(hint), None) => write_hint(err, &hint),
+        (None, _) => Ok(()),
     }
+}
+
+/// `hint`, in which each command of ours is about `store`.
+fn with_store(hint: &str, store: &Path) -> String {
+    let parts = hint.split('`').enumerate().map(|(number, part)| {
+        // What stands behind `--` is for somebody else.
+        let is_ours = number % 2 == 1 && part.starts_with("rejoin ") && !part.contains(" -- ");
+        if is_ours { format!("{part} --store {}", quoted(&store.to_string_lossy())) } else { part.to_owned() }
+    });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 /// `error` and each of its causes, in one line, as `--json` tells it.
@@ -77,6 +95,14 @@ mod tests {
     use rejoin_transcript::TranscriptError;
 
     use super::*;
+
+    #[test]
+    fn a_command_in_a_hint_is_about_the_store_that_was_typed() {
+        let hint = |hint| with_store(hint, Path::new("my own.db"));
+        assert_eq!(hint("find ids with `rejoin list`"), "find ids with `rejoin list --store 'my own.db'`");
+        assert_eq!(hint("choose another file with `--store`"), "choose another file with `--store`");
+        assert_eq!(hint("or `rejoin check -- COMMAND`"), "or `rejoin check -- COMMAND`");
+    }
 
     fn written(error: &Error) -> String {
         let mut plain = anstream::StripStream::new(Vec::new());

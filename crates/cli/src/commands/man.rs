@@ -68,7 +68,7 @@ fn one_page(command: &Command) -> io::Result<Vec<u8>> {
             String::from_utf8_lossy(&section).replace("\n.SH EXTRA\n", NOTES).replace("\n.SH ", "\n.SS ").bytes(),
         );
     }
-    Ok(page)
+    Ok(ascii(&String::from_utf8_lossy(&page)).into_bytes())
 }
 
 /// The page of each command, with its name.
@@ -77,9 +77,15 @@ fn pages(command: &Command) -> io::Result<Vec<(String, String)>> {
         let mut page = Vec::new();
         page_of(command).render(&mut page)?;
         let page = String::from_utf8_lossy(&page).replace("\n.SH EXTRA\n", NOTES);
-        Ok((name_of(command).replace(' ', "-"), page))
+        Ok((name_of(command).replace(' ', "-"), ascii(&page)))
     };
     std::iter::once(command).chain(all_below(command)).map(page).collect()
+}
+
+/// `page` with other characters as every `troff` takes them.
+fn ascii(page: &str) -> String {
+    let escape = |c: char| if c.is_ascii() { c.to_string() } else { format!("\\[u{:04X}]", u32::from(c)) };
+    page.chars().map(escape).collect()
 }
 
 fn page_of(command: &Command) -> Man {

@@ -79,6 +79,12 @@ fn the_store_can_be_named_by_option_or_environment() {
 
     assert!(String::from_utf8(listed.stdout).unwrap().contains("5e7d0c41"));
     assert!(!world.store_path().exists());
+    insta::assert_snapshot!(world.run(&["--store", "typed.db", "show", "nothing"]), @"
+    --- stderr
+    error: there is no session `nothing`
+    hint: find ids with `rejoin list --store typed.db`
+    --- exit 1
+    ");
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn help() {
 fn one_page_holds_every_command() {
     let page = World::new().run(&["man"]).stdout;
 
+    assert!(page.is_ascii(), "every troff can read it");
     assert_eq!(page.lines().filter(|line| line.starts_with(".TH")).count(), 1);
     let sections = page.lines().filter_map(|line| line.strip_prefix(".SH "));
     insta::assert_snapshot!(sections.collect::<Vec<_>>().join("\n"), @r#"
