@@ -389,6 +389,19 @@ fn an_answer_is_printed_and_the_rest_is_said_beside_it() {
 }
 
 #[test]
+fn a_piped_prompt_may_hold_what_is_no_text() {
+    let world = World::new();
+    std::fs::write(world.path("latin"), b"say caf\xe9").unwrap();
+    let mut command = world.command(&["chat", "--", &agent()]);
+
+    let done = command.stdin(std::fs::File::open(world.path("latin")).unwrap()).output().unwrap();
+
+    let [stdout, stderr] = [done.stdout, done.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert_eq!((done.status.code(), stdout.as_str()), (Some(0), "caf\u{fffd}\n"), "{stderr}");
+    assert_eq!(stderr, "note: standard input is not all UTF-8; what is not is replaced\n");
+}
+
+#[test]
 fn an_answer_can_be_had_as_one_object() {
     let world = World::new();
     let usage = json!({ "sessionUpdate": "usage_update", "used": 5, "size": 10 });
