@@ -7,7 +7,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use rejoin_transcript::{Timestamp, Told};
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
 use serde_json::{Value, json};
 
 use crate::blocks::{self, Voice, chunk, data_address, diff, first_str, str_of, text, text_content, told};
@@ -42,9 +42,13 @@ pub(crate) fn read(file: &Path) -> Result<Conversations, HistoryError> {
         };
         Ok((about, row.get::<_, Option<String>>(2)?))
     })?;
-    let sessions: Vec<(About, Option<String>)> = rows.collect::<Result<_, _>>()?;
+    // One that can't be read keeps no other back.
+    let sessions: Vec<Result<(About, Option<String>), rusqlite::Error>> = rows.collect();
     drop(statement);
-    Ok(Box::new(sessions.into_iter().map(move |(about, title)| conversation(&database, about, title))))
+    Ok(Box::new(sessions.into_iter().map(move |row| {
+        let (about, title) = row?;
+        conversation(&database, about, title)
+    })))
 }
 
 fn open(file: &Path) -> Result<Connection, rusqlite::Error> {
@@ -90,10 +94,10 @@ impl Teller {
             return Ok(title.map(|title| vec![told(self.last_at, &blocks::title(&title))]));
         };
         let mut statement = self.database.prepare_cached("SELECT time_created, data FROM message WHERE id = ?1")?;
-        let row = statement.query_row([&id], |row| Ok((row.get(0)?, row.get::<_, String>(1)?))).optional()?;
+        let row = statement.query_row([&id], |row| Ok((row.get(0)?, json_of(row, 1)?))).optional()?;
         drop(statement);
-        let Some((created, data)) = row else { return Ok(Some(Vec::new())) };
-        let Ok(message) = serde_json::from_str::<Value>(&data) else {
+        let Some((created, message)) = row else { return Ok(Some(Vec::new())) };
+        let Some(message) = message else {
             self.left_out.add_one();
             return Ok(Some(Vec::new()));
         };
@@ -115,13 +119,13 @@ impl Teller {
         let mut statement = self
             .database
             .prepare_cached("SELECT id, time_created, data FROM part WHERE message_id = ?1 ORDER BY id")?;
-        let rows = statement.query_map([id], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?)))?;
+        let rows = statement.query_map([id], |row| Ok((row.get(0)?, row.get(1)?, json_of(row, 2)?)))?;
         let mut parts = Vec::new();
         for row in rows {
-            let (id, at, data) = row?;
-            match serde_json::from_str(&data) {
-                Ok(part) => parts.push((id, Timestamp::from_millis(at).max(created), part)),
-                Err(_) => self.left_out.add_one(),
+            let (id, at, part) = row?;
+            match part {
+                Some(part) => parts.push((id, Timestamp::from_millis(at).max(created), part)),
+                None => self.left_out.add_one(),
             }
         }
         Ok(parts)
@@ -172,6 +176,11 @@ impl Teller {
         };
         [Some(call), end, plan(name, input)].into_iter().flatten().collect()
     }
+}
+
+/// The JSON in a column; `None`, if it is none.
+fn json_of(row: &Row<'_>, column: usize) -> Result<Option<Value>, rusqlite::Error> {
+    Ok(row.get_ref(column)?.as_bytes().ok().and_then(|data| serde_json::from_slice(data).ok()))
 }
 
 /// What a tool that came to its end shows.

@@ -152,6 +152,26 @@ fn a_database_that_is_being_written_is_read_beside_its_writer() {
     assert_eq!(read_one(&file).about().created_at, at("2026-11-17T23:45:49.522Z"));
 }
 
+#[test]
+fn what_can_not_be_read_of_a_database_keeps_nothing_else_back() {
+    let (_folder, file) = opencode();
+    let database = rusqlite::Connection::open(&file).unwrap();
+    let bad = "
+        INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
+            SELECT 'ses_bad', project_id, slug, x'00ff', title, version, 1, 1 FROM session;
+        UPDATE part SET data = x'00ff' WHERE id = (SELECT min(id) FROM part WHERE data LIKE '%reasoning%');
+    ";
+    database.execute_batch(bad).unwrap();
+
+    let mut all: Vec<_> = conversations(Tool::OpenCode, &file).unwrap().collect();
+    assert_eq!(all.iter().filter(|conversation| conversation.is_err()).count(), 1);
+    let whole = all.pop().unwrap().unwrap();
+    let left_out = whole.left_out();
+    let n_steps = whole.map(Result::unwrap).count();
+    let (_other, untouched) = opencode();
+    assert_eq!((left_out.count(), n_steps), (1, steps(&untouched).len() - 1));
+}
+
 fn opencode() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("opencode.db");
