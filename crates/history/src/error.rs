@@ -17,6 +17,10 @@ pub enum HistoryError {
     #[error("nothing was said in it")]
     NoConversation,
 
+    /// It is a part of another conversation.
+    #[error("a subagent said it; it belongs to another conversation")]
+    Subagent,
+
     /// What must be known of a conversation is not in it.
     #[error("it does not say {what}")]
     Lacks {

@@ -71,6 +71,9 @@ fn read_value(file: &Path) -> Result<Conversation, HistoryError> {
 }
 
 fn about(header: &Value, folder: impl FnOnce() -> Option<String>) -> Result<About, HistoryError> {
+    if str_of(header, "kind") == Some("subagent") {
+        return Err(HistoryError::Subagent);
+    }
     let lacks = |what| HistoryError::Lacks { what };
     Ok(About {
         tool: Tool::Gemini,
@@ -83,10 +86,20 @@ fn about(header: &Value, folder: impl FnOnce() -> Option<String>) -> Result<Abou
     })
 }
 
-/// The folder that the tool notes for all conversations about it.
+/// The folder that the tool notes for all conversations about it: beside them, or in a list of all folders.
 fn folder_beside(file: &Path) -> Option<String> {
-    let note = std::fs::read_to_string(file.parent()?.parent()?.join(".project_root")).ok()?;
-    Some(note.trim().to_owned()).filter(|folder| folder.starts_with('/'))
+    let project = file.parent()?.parent()?;
+    let note = std::fs::read_to_string(project.join(".project_root")).ok().map(|note| note.trim().to_owned());
+    note.or_else(|| folder_listed(project)).filter(|folder| folder.starts_with('/'))
+}
+
+/// The folder whose conversations are in `project`, as the tool's `projects.json` has it.
+fn folder_listed(project: &Path) -> Option<String> {
+    let list = std::fs::read(project.parent()?.parent()?.join("projects.json")).ok()?;
+    let list: Value = serde_json::from_slice(&list).ok()?;
+    let name = project.file_name()?.to_str()?;
+    let mut folders = list["projects"].as_object()?.iter();
+    folders.find(|(_, known)| known.as_str() == Some(name)).map(|(folder, _)| folder.clone())
 }
 
 /// The folder that the tool tells the model first.

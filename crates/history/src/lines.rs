@@ -64,6 +64,11 @@ impl Lines {
         }
     }
 
+    /// The number of the line read last, counted from 1.
+    pub(crate) fn number(&self) -> u64 {
+        self.count
+    }
+
     /// The line read last is not what it should be. One that breaks off is no damage: somebody is writing it.
     pub(crate) fn note_damaged(&mut self) {
         self.damaged += u64::from(!self.is_torn);

@@ -2,11 +2,12 @@
 //!
 //! One item a line, in the order in which it happened. What a model was sent and answered are `response_item`s; the user's
 //! own words are told apart from what the tool says in the user's name by the events about them. Old files have no such
-//! events, and no wrapping of their items.
+//! events, and no wrapping of their items. What the user took back is not told.
 
 mod commands;
 mod items;
 mod patch;
+mod taken_back;
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -19,6 +20,7 @@ use crate::conversation::LeftOut;
 use crate::lines::Lines;
 use crate::{About, Conversation, HistoryError, Tool, input};
 use items::Speaker;
+use taken_back::TakenBack;
 
 /// How many lines the beginning of a file may have before it says which session it is.
 const BEGINNING: usize = 50;
@@ -31,10 +33,13 @@ pub(crate) fn read(file: &Path) -> Result<Conversation, HistoryError> {
         let Some(line) = lines.next_object()? else { break };
         meta = meta.or_else(|| meta_of(&line).cloned());
         cwd = cwd.or_else(|| cwd_of(&line));
-        beginning.push_back(line);
+        beginning.push_back((lines.number(), line));
     }
     let lacks = |what| HistoryError::Lacks { what };
     let meta = meta.ok_or(lacks("which session it is"))?;
+    if !meta["source"]["subagent"].is_null() {
+        return Err(HistoryError::Subagent);
+    }
     let about = About {
         tool: Tool::Codex,
         id: str_of(&meta, "id").ok_or(lacks("which session it is"))?.to_owned(),
@@ -48,6 +53,7 @@ pub(crate) fn read(file: &Path) -> Result<Conversation, HistoryError> {
     let mut teller = Teller {
         speaker: Speaker::new(&about.cwd),
         last_at: about.created_at,
+        taken_back: TakenBack::read(Lines::new(input::open(file)?))?,
         beginning,
         lines,
         left_out: left_out.clone(),
@@ -80,8 +86,9 @@ fn cwd_of(line: &Value) -> Option<String> {
 
 /// Tells the lines of one file.
 struct Teller {
-    /// Lines that were read to find out what the file is.
-    beginning: VecDeque<Value>,
+    /// Lines that were read to find out what the file is, with their numbers.
+    beginning: VecDeque<(u64, Value)>,
+    taken_back: TakenBack,
     lines: Lines,
     speaker: Speaker,
     last_at: Timestamp,
@@ -93,13 +100,16 @@ impl Teller {
     fn read_on(&mut self) -> Result<Option<Vec<Told>>, HistoryError> {
         let line = match self.beginning.pop_front() {
             Some(line) => Some(line),
-            None => self.lines.next_object()?,
+            None => self.lines.next_object()?.map(|line| (self.lines.number(), line)),
         };
         self.left_out.set(self.lines.damaged());
-        let Some(line) = line else {
+        let Some((number, line)) = line else {
             let last = self.speaker.finish();
             return Ok((!last.is_empty()).then_some(last));
         };
+        if self.taken_back.has(number) {
+            return Ok(Some(Vec::new()));
+        }
         self.last_at = time_of(&line, "timestamp").unwrap_or(self.last_at).max(self.last_at);
         Ok(Some(self.speaker.speak(self.last_at, &line)))
     }

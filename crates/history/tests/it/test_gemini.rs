@@ -68,3 +68,16 @@ fn the_older_form_is_one_value() {
     agent: first
     ");
 }
+
+#[test]
+fn the_folder_may_be_in_the_list_of_all_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tmp/almanac/chats/session.jsonl");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let list = r#"{"projects":{"/home/mira/other":"other","/home/mira/almanac":"almanac"}}"#;
+    std::fs::write(folder.path().join("projects.json"), list).unwrap();
+    let text = [HEADER.to_owned(), message("u1", "user", "one"), message("g1", "gemini", "first")];
+    std::fs::write(&file, text.join("\n")).unwrap();
+
+    assert_eq!(read_one(&file).about().cwd, "/home/mira/almanac");
+}

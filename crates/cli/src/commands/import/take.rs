@@ -98,6 +98,8 @@ impl<'a> Taker<'a> {
                 Ok(conversation) => results.push(self.take_conversation(conversation, &name).await),
                 // A database may hold any number of sessions that were never used.
                 Err(HistoryError::NoConversation) if tool == Tool::OpenCode => {}
+                // What a subagent said is told by the conversation that it was asked in.
+                Err(HistoryError::Subagent) if candidate.origin == Origin::Found => {}
                 Err(error) => results.push(Err(failed(error))),
             }
         }
