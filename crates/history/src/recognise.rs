@@ -1,18 +1,19 @@
 //! What a file is, by what it holds; its name and its place do not matter.
 
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
-use serde_json::Value;
+use rejoin_transcript::json::Members;
 
-use crate::blocks::str_of;
+use crate::lines::Lines;
 use crate::{Tool, input, opencode};
 
-/// How much of a file is looked at.
-const HEAD: u64 = 1024 * 1024;
+/// How much of a file's beginning is looked at, where no line of it can be read.
+const HEAD: u64 = 4096;
 
-/// How many lines are looked at.
+/// How many lines are looked at, and how many bytes of them: the first one may hold a picture.
 const LINES: usize = 50;
+const LINES_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,40 +30,43 @@ pub fn recognise(file: &Path) -> io::Result<Option<Content>> {
     if head.starts_with(b"SQLite format 3\0") {
         return Ok(opencode::is_database(file).then_some(Content::History(Tool::OpenCode)));
     }
-    let text = String::from_utf8_lossy(&head);
-    let lines = text.lines().take(LINES).filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let by_line = lines.filter(Value::is_object).find_map(|line| content_of(&line));
-    Ok(by_line.or_else(|| content_of_beginning(text.trim_start())))
+    let mut lines = Lines::new(Box::new(input::open(file)?.take(LINES_BYTES)));
+    for _ in 0..LINES {
+        let Some((_, text)) = lines.next()? else { break };
+        if let Some(content) = Members::read(text).and_then(|line| content_of(&line)) {
+            return Ok(Some(content));
+        }
+    }
+    Ok(content_of_beginning(String::from_utf8_lossy(&head).trim_start()))
 }
 
 /// What has such a line.
-fn content_of(line: &Value) -> Option<Content> {
+fn content_of(line: &Members<'_>) -> Option<Content> {
     let has = |name: &str| line.get(name).is_some();
-    if str_of(line, "rejoin") == Some("transcript") {
+    if line.get_string("rejoin").as_deref() == Some("transcript") {
         return Some(Content::Export);
     }
     if has("projectHash") && has("sessionId") {
         return Some(Content::History(Tool::Gemini));
     }
-    let kind = str_of(line, "type");
+    let kind = line.get_string("type");
     // The oldest rollouts begin with a line that has no type.
     let is_old_rollout = kind.is_none() && has("id") && has("timestamp") && (has("instructions") || has("git"));
-    let is_rollout = has("payload") && has("timestamp") && matches!(kind, Some("session_meta" | "response_item"));
+    let is_rollout =
+        has("payload") && has("timestamp") && matches!(kind.as_deref(), Some("session_meta" | "response_item"));
     if is_rollout || is_old_rollout {
         return Some(Content::History(Tool::Codex));
     }
-    let is_said = matches!(kind, Some("user" | "assistant"))
-        && has("parentUuid")
-        && has("sessionId")
-        && line.get("message").is_some_and(|message| message.get("content").is_some());
-    let is_beside = match kind {
-        Some("file-history-snapshot") => has("snapshot"),
-        Some("summary") => has("summary") && has("leafUuid"),
-        Some("queue-operation") => has("operation") && has("sessionId"),
-        Some("custom-title" | "ai-title" | "last-prompt") => has("sessionId"),
+    let says = |message: &str| Members::read(message).is_some_and(|message| message.get("content").is_some());
+    let is_claude_code = match kind.as_deref()? {
+        "user" | "assistant" => has("sessionId") && line.get("message").is_some_and(says),
+        "file-history-snapshot" => has("snapshot"),
+        "summary" => has("summary") && has("leafUuid"),
+        "queue-operation" => has("operation") && has("sessionId"),
+        "custom-title" | "ai-title" | "last-prompt" => has("sessionId"),
         _ => false,
     };
-    (is_said || is_beside).then_some(Content::History(Tool::ClaudeCode))
+    is_claude_code.then_some(Content::History(Tool::ClaudeCode))
 }
 
 /// What begins so, where not even a first line is whole: one value over many lines, or a line that is very long.

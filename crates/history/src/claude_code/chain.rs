@@ -15,6 +15,9 @@ pub(super) struct Chain {
     pub(super) session_id: Option<String>,
     pub(super) cwd: Option<String>,
     pub(super) version: Option<String>,
+    /// Whether anything was said, and whether a subagent said anything.
+    pub(super) has_words: bool,
+    pub(super) has_subagent: bool,
     /// When the first thing was said.
     pub(super) created_at: Option<Timestamp>,
     /// When the last thing was said.
@@ -89,22 +92,31 @@ impl Chain {
                 "summary" => summaries.extend(text_of("leafUuid").zip(text_of("summary"))),
                 _ => {}
             }
-            let (Some(uuid), false) = (text_of("uuid"), record.get("isSidechain") == Some("true")) else { continue };
+            if record.get("isSidechain") == Some("true") {
+                chain.has_subagent = true;
+                continue;
+            }
             let kind = match kind.as_str() {
                 "user" => Kind::User,
                 "assistant" => Kind::Assistant,
                 _ => Kind::Other,
             };
+            let uuid = text_of("uuid");
+            // What goes on from another file may have been copied more than once.
+            if uuid.as_deref().map_or(kind == Kind::Other, |uuid| by_uuid.contains_key(uuid)) {
+                continue;
+            }
             if kind != Kind::Other {
                 chain.note(&record, &text_of);
             }
             let parent = match text_of("parentUuid").or_else(|| text_of("logicalParentUuid")) {
                 Some(parent) => by_uuid.get(parent.as_str()).copied().map_or(Parent::Lost, Parent::Node),
                 None if text_of("subtype").as_deref() == Some("compact_boundary") => Parent::Lost,
+                None if record.get("parentUuid").is_none() => Parent::Lost,
                 None => Parent::Nobody,
             };
-            let message = (kind == Kind::Assistant).then(|| message_of(text)).flatten();
-            by_uuid.insert(uuid.into_boxed_str(), nodes.len());
+            by_uuid.extend(uuid.map(|uuid| (uuid.into_boxed_str(), nodes.len())));
+            let message = (kind == Kind::Assistant).then(|| message_of(&record)).flatten();
             nodes.push(Node { line, parent, kind, message });
         }
         chain.damaged = lines.damaged();
@@ -122,6 +134,7 @@ impl Chain {
     }
 
     fn note(&mut self, record: &Members<'_>, text_of: &impl Fn(&str) -> Option<String>) {
+        self.has_words = true;
         self.session_id = self.session_id.take().or_else(|| text_of("sessionId"));
         self.cwd = self.cwd.take().or_else(|| text_of("cwd").filter(|cwd| cwd.starts_with('/')));
         self.version = self.version.take().or_else(|| text_of("version"));
@@ -157,11 +170,9 @@ impl Chain {
     }
 }
 
-/// Something that stands for the id of the message in the record `text`, found without reading all of it.
-fn message_of(text: &str) -> Option<u64> {
-    const MARK: &str = "\"id\":\"msg_";
-    let from = memchr::memmem::find(text.as_bytes(), MARK.as_bytes())? + MARK.len();
-    let id = text[from..].split('"').next()?;
+/// Something that stands for the id of the message in `record`.
+fn message_of(record: &Members<'_>) -> Option<u64> {
+    let id = Members::read(record.get("message")?)?.get_string("id").filter(|id| !id.is_empty())?;
     let hash = blake3::hash(id.as_bytes());
     Some(u64::from_be_bytes(hash.as_bytes()[..8].try_into().ok()?))
 }

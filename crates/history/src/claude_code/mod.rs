@@ -23,11 +23,17 @@ use said::Speaker;
 /// The conversation in `file`.
 pub(crate) fn read(file: &Path) -> Result<Conversation, HistoryError> {
     let chain = Chain::read(Lines::new(input::open(file)?))?;
-    let Some(created_at) = chain.created_at else { return Err(HistoryError::NoConversation) };
+    if !chain.has_words {
+        return Err(if chain.has_subagent { HistoryError::Subagent } else { HistoryError::NoConversation });
+    }
     let lacks = |what| HistoryError::Lacks { what };
+    let created_at = chain.created_at.or_else(|| input::written_at(file)).ok_or(lacks("when it was"))?;
+    // A conversation that goes on from another one may begin with that one's records.
+    let id =
+        id_of_name(file).filter(|id| is_uuid(id)).or_else(|| chain.session_id.clone()).or_else(|| id_of_name(file));
     let about = About {
         tool: Tool::ClaudeCode,
-        id: chain.session_id.clone().or_else(|| id_of_name(file)).ok_or(lacks("which session it is"))?,
+        id: id.ok_or(lacks("which session it is"))?,
         cwd: chain.cwd.clone().ok_or(lacks("in which folder it was"))?,
         created_at,
         updated_at: chain.updated_at,
@@ -50,6 +56,13 @@ pub(crate) fn read(file: &Path) -> Result<Conversation, HistoryError> {
 fn id_of_name(file: &Path) -> Option<String> {
     let stem = file.file_stem()?.to_str()?;
     Some(stem.strip_prefix("session-").unwrap_or(stem).to_owned())
+}
+
+/// Whether `text` is written as the tool writes ids.
+fn is_uuid(text: &str) -> bool {
+    let groups: Vec<&str> = text.split('-').collect();
+    let is_hex = groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    is_hex && groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
 }
 
 /// Tells the lines that are part of the conversation.

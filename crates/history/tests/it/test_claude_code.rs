@@ -225,3 +225,99 @@ fn a_file_without_a_word_of_a_user_holds_no_conversation() {
         assert!(matches!(all.as_slice(), [Err(HistoryError::NoConversation)]), "{text}");
     }
 }
+
+#[test]
+fn a_record_that_is_there_twice_is_told_once() {
+    let twice = Script::new()
+        .user("u1", None, "paint it")
+        .agent("a1", "u1", "blue?")
+        .user("u1", None, "paint it")
+        .agent("a1", "u1", "blue?")
+        .user("u2", Some("a1"), "yes")
+        .agent("a2", "u2", "blue it is")
+        .agent("a1", "u1", "blue?");
+    insta::assert_snapshot!(twice.read(), @"
+    user: paint it
+    agent: blue?
+    user: yes
+    agent: blue it is
+    ");
+}
+
+#[test]
+fn records_without_links_follow_one_another() {
+    let mut script =
+        Script::new().user("u1", None, "paint it").agent("a1", "u1", "blue?").user("u2", Some("a1"), "yes");
+    for line in &mut script.lines {
+        let members = line.as_object_mut().unwrap();
+        members.remove("uuid");
+        members.remove("parentUuid");
+    }
+    insta::assert_snapshot!(script.read(), @"
+    user: paint it
+    agent: blue?
+    user: yes
+    ");
+}
+
+#[test]
+fn a_record_that_is_its_own_parent_ends_nothing_and_loops_nowhere() {
+    let script = Script::new().user("u1", None, "paint it").user("u2", Some("u2"), "now");
+    assert_eq!(script.read(), "user: paint it\nuser: now");
+}
+
+#[test]
+fn a_conversation_that_goes_on_from_another_has_an_id_of_its_own() {
+    let script = Script::new().user("u1", None, "one").agent("a1", "u1", "two");
+    let id = "0c5f2a91-1111-4222-8333-444455556666";
+    for name in [format!("{id}.jsonl"), format!("session-{id}.jsonl")] {
+        let (_folder, file) = written(&name, script.text().as_bytes());
+        assert_eq!(read_one(&file).about().id, id);
+    }
+}
+
+#[test]
+fn how_a_record_is_spaced_does_not_matter() {
+    let script = Script::new()
+        .user("u1", None, "look")
+        .call("c1", "u1", "msg_1")
+        .call("c2", "u1", "msg_1")
+        .result("r1", "c1")
+        .result("r2", "c2")
+        .agent("a1", "r2", "seen");
+    let spaced = script.text().replace("\":", "\": ").replace(",\"", ", \"").replace('\n', "\r\n");
+    let (_folder, file) = written("s-1.jsonl", format!("\u{feff}{spaced}").as_bytes());
+    assert_eq!(lines(&steps(&file)), script.read());
+    assert_eq!(read_one(&file).left_out().count(), 0);
+    insta::assert_snapshot!(script.read(), @r#"
+    user: look
+    tool: Find `c1` [search] completed "found"
+    tool: Find `c2` [search] completed "found"
+    agent: seen
+    "#);
+}
+
+#[test]
+fn a_file_may_begin_with_a_very_big_picture() {
+    let picture = json!({ "type": "base64", "media_type": "image/png", "data": "A".repeat(3_000_000) });
+    let script = Script::new()
+        .record("u1", None, "user", &json!([{ "type": "image", "source": picture }]), &json!({}))
+        .agent("a1", "u1", "a dot");
+    assert_eq!(script.read(), "user: [image image/png 3000000]\nagent: a dot");
+}
+
+#[test]
+fn what_only_a_subagent_said_is_no_conversation() {
+    let script = Script::new().record("s1", None, "user", &"look".into(), &json!({ "isSidechain": true }));
+    let (_folder, file) = written("agent-1.jsonl", script.text().as_bytes());
+    assert!(matches!(read(&file).as_slice(), [Err(HistoryError::Subagent)]));
+}
+
+#[test]
+fn a_conversation_without_times_is_as_old_as_its_file() {
+    let mut script = Script::new().user("u1", None, "one").agent("a1", "u1", "two");
+    for line in &mut script.lines {
+        line.as_object_mut().unwrap().remove("timestamp");
+    }
+    assert_eq!(script.read(), "user: one\nagent: two");
+}
