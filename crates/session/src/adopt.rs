@@ -22,6 +22,9 @@ use crate::{Error, SessionLayer};
 /// How many sessions an agent that can't close them is made to open before it starts anew.
 const OPEN_AT_ONCE: u32 = 20;
 
+/// How many pages of an agent's list in a row may hold nothing new before it has told all it knows.
+const PAGES_WITHOUT_NEWS: u32 = 20;
+
 /// How long an agent must have been silent after it answered a load, for its replay to be over.
 const SILENCE: Duration = Duration::from_millis(30);
 /// The same, if nothing came of it yet: some answer first and replay afterwards.
@@ -73,7 +76,8 @@ type IdOf = fn(&[String], &str) -> SessionId;
 /// A session, as the agent's list tells it.
 struct Row {
     id: String,
-    cwd: String,
+    /// Without it no session can be loaded.
+    cwd: Option<String>,
     title: Option<String>,
     updated_at: Option<Timestamp>,
 }
@@ -124,10 +128,10 @@ impl Adoption {
         }))
     }
 
-    /// Whether what is here of the session is as new as what the agent has.
+    /// Whether what is here of the session is as new as what the agent has, as far as its list tells.
     async fn is_up_to_date(&self, session_id: &SessionId, row: &Row) -> Result<bool, Error> {
         match self.layer.store.session(session_id).await {
-            Ok(session) => Ok(row.updated_at.is_none_or(|at| at <= session.facts.updated_at)),
+            Ok(session) => Ok(row.updated_at.is_some_and(|at| at <= session.facts.updated_at)),
             Err(StoreError::SessionNotFound { .. }) => Ok(false),
             Err(error) => Err(error.into()),
         }
@@ -138,14 +142,17 @@ impl Adoption {
         if !can.load {
             return Err(self.failed("can list its sessions, but not load them"));
         }
+        let Some(cwd) = row.cwd else {
+            return Err(self.failed("lists a session without the folder it is about"));
+        };
         let at = row.updated_at.unwrap_or_else(now);
-        let mut session = Session::new(session_id, resolve_cwd(&row.cwd), self.link.info(), at);
+        let mut session = Session::new(session_id, resolve_cwd(&cwd), self.link.info(), at);
         session.facts.agent_session = Some(AgentSession { id: row.id.clone(), generation: 1, lacks: 0 });
         let Some(events) = self.link.follow(&row.id) else {
             return Err(self.failed("lists a session twice"));
         };
         self.open += 1;
-        let opening = Opening { cwd: row.cwd, directories: Vec::new(), mcp: McpServers::default(), extra: None };
+        let opening = Opening { cwd, directories: Vec::new(), mcp: McpServers::default(), extra: None };
         let load = self.load(opening.params(&can, Some(&row.id)));
         let telling = Telling::new(Arc::clone(&self.link), events, load, at, row.title);
         let taken = take_in(&*self.layer.store, &session, Likeness::Retold, telling.steps()).await;
@@ -185,7 +192,7 @@ async fn list(link: &Link, limit: Duration) -> Result<VecDeque<Row>, Error> {
         return Err(Error::AgentFailed { agent, what, stderr: String::new() });
     }
     let (mut rows, mut ids, mut cursors) = (VecDeque::new(), HashSet::new(), HashSet::new());
-    let mut cursor: Option<String> = None;
+    let (mut cursor, mut n_without_news): (Option<String>, u32) = (None, 0);
     loop {
         let params = cursor.iter().fold(Object::default(), |params, cursor| params.with_string("cursor", cursor));
         let result = link.call("session/list", &params.finish(), limit).await?;
@@ -198,7 +205,8 @@ async fn list(link: &Link, limit: Duration) -> Result<VecDeque<Row>, Error> {
         cursor = member("nextCursor").and_then(rejoin_transcript::json::read_string).map(std::borrow::Cow::into_owned);
         // An agent that goes round in circles has told all it knows.
         let is_last = cursor.as_ref().is_none_or(|cursor| !cursors.insert(cursor.clone()));
-        if is_last || rows.len() == n_known {
+        n_without_news = if rows.len() == n_known { n_without_news + 1 } else { 0 };
+        if is_last || n_without_news == PAGES_WITHOUT_NEWS {
             return Ok(rows);
         }
     }
@@ -208,7 +216,7 @@ fn read_row(row: &Members<'_>) -> Option<Row> {
     let text = |name| row.get_some(name).and_then(rejoin_transcript::json::read_string);
     Some(Row {
         id: text("sessionId")?.into_owned(),
-        cwd: text("cwd").filter(|cwd| cwd.starts_with('/'))?.into_owned(),
+        cwd: text("cwd").filter(|cwd| cwd.starts_with('/')).map(std::borrow::Cow::into_owned),
         title: text("title").map(std::borrow::Cow::into_owned),
         updated_at: text("updatedAt").and_then(|at| at.parse().ok()),
     })

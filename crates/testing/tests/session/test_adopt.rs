@@ -17,6 +17,12 @@ struct Library {
     page: usize,
     /// Whether its last page leads back to the first.
     is_circle: bool,
+    /// Whether before each page but the first there is an empty one.
+    is_patchy: bool,
+    /// Whether its list does not tell when sessions were used.
+    is_timeless: bool,
+    /// The session that is listed without its folder.
+    homeless: Option<String>,
     /// The session that can't be loaded.
     broken: Option<String>,
     /// Whether it replays behind its answer.
@@ -60,12 +66,28 @@ fn answer(library: &mut Library, request: &Value) -> Vec<Value> {
             "agentCapabilities": { "loadSession": true, "sessionCapabilities": { "list": {}, "close": {} } },
         }),
         "session/list" => {
-            let from: usize = params["cursor"].as_str().map_or(0, |cursor| cursor.parse().unwrap());
-            let row = |(id, said): &(String, Vec<String>)| json!({ "sessionId": id, "cwd": "/p", "title": format!("Title of {id}"), "updatedAt": format!("2026-05-04T10:00:{:02}Z", said.len()) });
+            let cursor = params["cursor"].as_str().unwrap_or("0");
+            let Ok(from) = cursor.parse::<usize>() else {
+                let next = cursor.trim_start_matches('+');
+                return vec![
+                    json!({ "jsonrpc": "2.0", "id": request["id"], "result": { "sessions": [], "nextCursor": next } }),
+                ];
+            };
+            let row = |(id, said): &(String, Vec<String>)| {
+                let mut row = json!({ "sessionId": id, "cwd": "/p", "title": format!("Title of {id}") });
+                if !library.is_timeless {
+                    row["updatedAt"] = json!(format!("2026-05-04T10:00:{:02}Z", said.len()));
+                }
+                if library.homeless.as_ref() == Some(id) {
+                    row.as_object_mut().unwrap().remove("cwd");
+                }
+                row
+            };
             let to = (from + library.page).min(library.sessions.len());
             let rows: Vec<Value> = library.sessions[from..to].iter().map(row).collect();
             let next = if to < library.sessions.len() { Some(to) } else { library.is_circle.then_some(0) };
-            json!({ "sessions": rows, "nextCursor": next.map(|next| next.to_string()) })
+            let mark = if library.is_patchy { "+" } else { "" };
+            json!({ "sessions": rows, "nextCursor": next.map(|next| format!("{mark}{next}")) })
         }
         "session/load" if library.broken.as_deref() == Some(id) => {
             let error = json!({ "code": -32603, "message": "its pages are torn" });
@@ -150,6 +172,35 @@ async fn all_pages_come_in_once_with_what_was_said() {
     assert_eq!(adopt(&library, &store).await, all.map(|id| format!("librarian-{id} Nothing")));
     let asked = library.lock().unwrap().asked.clone();
     assert!(!asked.iter().any(|method| method.starts_with("session/load")), "{asked:?}");
+}
+
+#[tokio::test]
+async fn a_page_without_sessions_does_not_end_the_list() {
+    let (library, store) = (library(5), Arc::default());
+    library.lock().unwrap().is_patchy = true;
+
+    assert_eq!(adopt(&library, &store).await.len(), 5);
+}
+
+#[tokio::test]
+async fn a_session_without_a_folder_is_named() {
+    let (library, store) = (library(2), Arc::default());
+    library.lock().unwrap().homeless = Some("own-1".to_owned());
+
+    let all = adopt(&library, &store).await;
+    assert!(all[0].starts_with("own-1 failed: ") && all[0].contains("without the folder"), "{all:?}");
+    assert_eq!(all[1..], ["librarian-own-2 All"]);
+}
+
+#[tokio::test]
+async fn what_went_on_is_found_though_the_list_tells_no_times() {
+    let (library, store) = (library(1), Arc::default());
+    library.lock().unwrap().is_timeless = true;
+    assert_eq!(adopt(&library, &store).await, ["librarian-own-1 All"]);
+    assert_eq!(adopt(&library, &store).await, ["librarian-own-1 Nothing"]);
+    library.lock().unwrap().sessions[0].1.extend(["and then?".to_owned(), "nothing".to_owned()]);
+
+    assert_eq!(adopt(&library, &store).await, ["librarian-own-1 More"]);
 }
 
 #[tokio::test]
