@@ -95,7 +95,7 @@ fn editors_without_a_file_of_settings_have_their_snippet_too() {
                     :mode-line-name "Rejoin"
                     :buffer-name "Rejoin"
                     :shell-prompt "Rejoin> "
-                    :shell-prompt-regexp "Rejoin> "
+                    :shell-prompt-regexp (regexp-quote "Rejoin> ")
                     :client-maker
                     (lambda (buffer)
                       (acp-make-client :command "rejoin"
@@ -203,6 +203,31 @@ fn a_link_stays_a_link() {
     world.run(&["setup", "zed", "--write"]);
     assert!(fs::symlink_metadata(world.path("home/.config/zed/settings.json")).unwrap().is_symlink());
     assert!(fs::read_to_string(world.path("dotfiles/zed.json")).unwrap().contains("agent_servers"));
+}
+
+#[test]
+fn a_link_to_a_file_that_is_not_there_yet_stays_a_link() {
+    let world = World::new();
+    fs::create_dir_all(world.path("home/.config/zed")).unwrap();
+    symlink("../../dotfiles/zed.json", world.path("home/.config/zed/settings.json")).unwrap();
+
+    world.run(&["setup", "zed", "--write"]);
+    assert!(fs::symlink_metadata(world.path("home/.config/zed/settings.json")).unwrap().is_symlink());
+    assert!(fs::read_to_string(world.path("home/dotfiles/zed.json")).unwrap().contains("agent_servers"));
+}
+
+#[test]
+fn a_file_without_an_object_gets_one_and_keeps_what_is_there() {
+    for (settings, begin) in
+        [("// mine\n", "// mine\n"), ("\u{feff}{ \"a\": 1 }\n", "\u{feff}{"), ("{ \"agent_servers\": null }\n", "{")]
+    {
+        let world = World::new();
+        world.write("home/.config/zed/settings.json", settings);
+        assert_eq!(world.run(&["setup", "zed", "--write"]).code, Some(0), "{settings:?}");
+        let written = fs::read_to_string(world.path("home/.config/zed/settings.json")).unwrap();
+        assert!(written.starts_with(begin) && written.contains("\"command\": \"rejoin\""), "{written:?}");
+        assert_eq!(fs::read_to_string(world.path("home/.config/zed/settings.json.bak")).unwrap(), settings);
+    }
 }
 
 #[test]

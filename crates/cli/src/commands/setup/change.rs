@@ -5,12 +5,15 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstObjectProp, CstRootNode};
 use serde_json::Value;
 use similar::TextDiff;
 use tempfile::NamedTempFile;
 
 use crate::error::Error;
+
+/// What some editors begin a text with.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// A change that is not made yet.
 pub(super) struct Change {
@@ -25,28 +28,34 @@ impl Change {
     /// The change that sets the member `name` of the object under `keys` to `value`.
     pub(super) fn read(path: PathBuf, keys: &[&str], name: &str, value: &Value) -> Result<Self, Error> {
         // Who keeps settings elsewhere has a link here.
-        let path = fs::canonicalize(&path).unwrap_or(path);
+        let path = fs::canonicalize(&path).unwrap_or_else(|_| target_of(path));
         let old = match fs::read_to_string(&path) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(source) => return Err(Error::CannotRead { file: path.display().to_string(), source }),
         };
         let wrong = |message: String| Error::NotSettings { path: path.clone(), message };
-        let text = old.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
+        let text = old.as_deref().unwrap_or_default();
+        // Some editors begin a text with it; it is no part of the JSON.
+        let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK } else { "" };
+        let text = Some(&text[mark.len()..]).filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
         let root = CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| wrong(error.to_string()))?;
-        let mut object = root.object_value().ok_or_else(|| wrong("it is no object".to_owned()))?;
+        let mut object = root.object_value_or_create().ok_or_else(|| wrong("it is no object".to_owned()))?;
         for key in keys {
+            if let Some(member) = object.get(key).filter(|member| is_null(member)) {
+                member.set_value(CstInputValue::Object(Vec::new()));
+            }
             let inner = object.object_value_or_create(key);
             object = inner.ok_or_else(|| wrong(format!("`{key}` in it is no object")))?;
         }
         match object.get(name) {
-            Some(member) if member.value().and_then(|known| known.to_serde_value()).as_ref() == Some(value) => {
+            Some(member) if value_of(&member).as_ref() == Some(value) => {
                 return Ok(Self { new: old.clone().unwrap_or_default(), path, old });
             }
             Some(member) => member.set_value(input(value)),
             None => drop(object.append(name, input(value))),
         }
-        Ok(Self { new: root.to_string(), path, old })
+        Ok(Self { new: format!("{mark}{root}"), path, old })
     }
 
     /// Whether anything is different afterwards.
@@ -58,6 +67,22 @@ impl Change {
     pub(super) fn diff(&self, file: &str) -> String {
         let old = self.old.as_deref().unwrap_or_default();
         TextDiff::from_lines(old, &self.new).unified_diff().header(file, file).to_string()
+    }
+}
+
+fn value_of(member: &CstObjectProp) -> Option<Value> {
+    member.value()?.to_serde_value()
+}
+
+fn is_null(member: &CstObjectProp) -> bool {
+    value_of(member) == Some(Value::Null)
+}
+
+/// Where `path` leads, if it is a link to a file that does not exist yet; else itself.
+fn target_of(path: PathBuf) -> PathBuf {
+    match (fs::read_link(&path), path.parent()) {
+        (Ok(target), Some(folder)) => folder.join(target),
+        _ => path,
     }
 }
 

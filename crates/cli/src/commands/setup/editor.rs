@@ -100,10 +100,15 @@ fn pretty(value: &Value) -> String {
     format!("{value:#}")
 }
 
-/// The name as an identifier.
+/// The name as an identifier, which does not begin with a digit.
 fn id(name: &str) -> String {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join("_").to_lowercase()
+    let id = words.collect::<Vec<_>>().join("_").to_lowercase();
+    match id.chars().next() {
+        None => "rejoin".to_owned(),
+        Some(first) if first.is_ascii_digit() => format!("rejoin_{id}"),
+        Some(_) => id,
+    }
 }
 
 fn neovim(entry: &Entry) -> String {
@@ -144,7 +149,7 @@ fn emacs(entry: &Entry) -> String {
                 :mode-line-name {name}
                 :buffer-name {name}
                 :shell-prompt {prompt}
-                :shell-prompt-regexp {prompt}
+                :shell-prompt-regexp (regexp-quote {prompt})
                 :client-maker
                 (lambda (buffer)
                   (acp-make-client :command {}
@@ -166,6 +171,8 @@ mod tests {
     #[test]
     fn names_become_identifiers_and_texts_stay_whole() {
         assert_eq!(id("My Agent (2)"), "my_agent_2");
+        assert_eq!(id("2nd"), "rejoin_2nd");
+        assert_eq!(id("仲間"), "rejoin");
         assert_eq!(quoted(r#"a "b" \c"#), r#""a \"b\" \\c""#);
     }
 }
