@@ -365,7 +365,7 @@ impl Error {
                 let known = known.join(", ");
                 Some(format!("there is {known}, and what `rejoin agents` lists; or write its command behind `--`"))
             }
-            Self::NoAgent => Some("name its command: `rejoin check -- COMMAND`".to_owned()),
+            Self::NoAgent => Some("name its command behind `--`, or its name behind `--agent`".to_owned()),
             Self::UnknownRule { .. } => Some("see them all with `rejoin check --list`".to_owned()),
             Self::NotPrompts { .. } => Some("see what it can hold with `rejoin check --help`".to_owned()),
             Self::HalfTerminal { .. } => {

@@ -48,6 +48,10 @@ struct FailedSession {
 }
 
 pub(super) async fn run(args: AdoptArgs, context: &mut Context) -> Result<Outcome, Error> {
+    // Our own agent keeps its sessions here already.
+    if args.agent.is_empty() && context.settings.default_agent.is_none() {
+        return Err(Error::NoAgent);
+    }
     let layer = layer_of(args.agent, context)?;
     let store = context.settings.open_store()?;
     let adopted = adopt_all(&layer, &store, args.json, context).await;

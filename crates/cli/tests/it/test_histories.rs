@@ -1,7 +1,9 @@
 //! `rejoin import` of other tools' histories, and how sessions go on in them.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -246,11 +248,55 @@ fn a_folder_is_looked_through() {
 }
 
 #[test]
+fn links_where_a_tool_keeps_its_files_are_followed_and_never_in_circles() {
+    let world = World::new();
+    world.write("elsewhere/ce5b5178.jsonl", &fixture("claude-code/session.jsonl"));
+    let projects = world.path("home/.claude/projects");
+    fs::create_dir_all(projects.join("-p")).unwrap();
+    symlink(world.path("elsewhere"), projects.join("-linked")).unwrap();
+    symlink(&projects, projects.join("-circle")).unwrap();
+    symlink(world.path("nowhere"), projects.join("-p/gone.jsonl")).unwrap();
+
+    insta::assert_snapshot!(world.run(&["import", "--all"]), @"
+    imported 441e5f3e0b4a1ae119db91d5f8b79a50  Which colour is the door?
+    1 imported, 0 skipped, 1 failed
+    --- stderr
+    warning: [WORLD]/home/.claude/projects/-p/gone.jsonl can't be read: No such file or directory (os error 2)
+    --- exit 0
+    ");
+}
+
+#[test]
+fn what_another_program_writes_is_read_like_a_file() {
+    let world = World::new();
+    let pipe = world.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (text, writer) = (fixture("codex/rollout-0.137.jsonl"), pipe.clone());
+    let writer = std::thread::spawn(move || fs::write(writer, text));
+
+    insta::assert_snapshot!(world.run(&["import", pipe.to_str().unwrap()]), @"
+    imported a2893bb6f8ef05c728dd8f0266a60024  Which colour is the door?
+    --- exit 0
+    ");
+    writer.join().unwrap().unwrap();
+}
+
+#[test]
 fn standard_input_may_hold_a_history() {
     let world = World::new();
 
     insta::assert_snapshot!(world.run_with_input(&["import", "-"], &fixture("codex/rollout-0.137.jsonl")), @"
     imported a2893bb6f8ef05c728dd8f0266a60024  Which colour is the door?
     --- exit 0
+    ");
+}
+
+#[test]
+fn whose_sessions_to_adopt_must_be_said() {
+    insta::assert_snapshot!(World::new().run(&["adopt"]), @"
+    --- stderr
+    error: no agent is named
+    hint: name its command behind `--`, or its name behind `--agent`
+    --- exit 1
     ");
 }
