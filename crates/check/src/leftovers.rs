@@ -15,7 +15,7 @@ pub(crate) fn new_mark() -> String {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{end, find};
+pub(crate) use linux::{end, find, is_running};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -29,6 +29,12 @@ mod linux {
     #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can't be known")]
     pub(crate) fn find(mark: &str) -> Option<Vec<String>> {
         Some(marked(mark).into_iter().map(|(pid, name)| format!("{name} ({pid})")).collect())
+    }
+
+    /// Whether the process `pid` runs: one that has ended and was not waited for does not.
+    #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can't be known")]
+    pub(crate) fn is_running(pid: i32) -> Option<bool> {
+        Some(name_of(pid).is_some())
     }
 
     /// Kills all processes with `mark`.
@@ -69,6 +75,11 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn find(_: &str) -> Option<Vec<String>> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_running(_: i32) -> Option<bool> {
     None
 }
 

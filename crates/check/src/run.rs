@@ -51,6 +51,8 @@ pub(crate) enum Who {
     Cancel,
     /// The one whose turn is cut off by `kill -9`.
     Killed,
+    /// The one whose folder is told by a link.
+    Linked,
     /// One of several with a single turn.
     Spare(u8),
 }
@@ -70,6 +72,7 @@ pub(crate) enum Step {
     PromptUnknown,
     Tool,
     HeldPermission,
+    BesidePermission,
     Cancelled,
     AfterCancel,
     AfterIdleCancel,
@@ -79,6 +82,7 @@ pub(crate) enum Step {
     Beside,
     SetMode,
     SetUnknownMode,
+    SetModeToResume,
     SetOption,
     SetUnknownValue,
     ListHere,
@@ -87,14 +91,17 @@ pub(crate) enum Step {
     ListAll,
     ListBadCursor,
     ListSpelled,
+    ListLinked,
     Fork,
     ListAfterFork,
+    RecallForked,
     Delete,
     ListAfterDelete,
     LoadDeleted,
     DeleteUnknown,
     Close,
     ClosedTurn,
+    ListAfterClose,
     LoadClosed,
     SetTitle,
     ListAfterTitle,
@@ -114,6 +121,7 @@ pub(crate) enum Step {
     LoadUnknown,
     LoadElsewhere,
     LoadGone,
+    LoadWithServer,
     LoadBeside,
     Resume,
     ResumeUnknown,
@@ -124,6 +132,7 @@ pub(crate) enum Step {
     InitializeHigh,
     NewWithFailingServer,
     NewWithHangingServer,
+    CloseWithServer,
 }
 
 /// A request, and what became of it.
@@ -212,6 +221,8 @@ pub(crate) struct Run {
     pub(crate) tool_file: Option<String>,
     /// What the hanging MCP server was sent.
     pub(crate) server_got: Option<String>,
+    /// Whether that server still ran some time after its session was closed; `None` where that can't be known.
+    pub(crate) is_server_left: Option<bool>,
     /// A secret that an MCP server was given, and what the agent then wrote to stderr.
     pub(crate) secret: Option<(String, String)>,
     exchanges: BTreeMap<Step, Vec<Exchange>>,
@@ -240,6 +251,7 @@ impl Run {
         self.terminated = self.terminated.take().or(terminated);
         self.tool_file = self.tool_file.take().or(other.tool_file);
         self.server_got = self.server_got.take().or(other.server_got);
+        self.is_server_left = self.is_server_left.or(other.is_server_left);
         self.secret = self.secret.take().or(other.secret);
         self.exchanges.extend(other.exchanges);
         self.stopped.extend(other.stopped);

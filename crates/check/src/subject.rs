@@ -204,7 +204,7 @@ impl Subject {
         let exit = timeout(Duration::from_secs(1), self.process.wait()).await.ok().flatten();
         let how = match exit {
             Some(exit) => format!("the agent ended ({exit})"),
-            None => "the agent closed its output".to_owned(),
+            None => "the agent closed its output, or reads no more".to_owned(),
         };
         self.with_last_words(how)
     }

@@ -4,8 +4,8 @@ use futures::future::join_all;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use super::Folders;
 use super::stage::{Stage, Stop, UNKNOWN, Went, text_block};
+use super::{Folders, LINK};
 use crate::ability::Ability;
 use crate::answers::ClientAbilities;
 use crate::prompts::TOOL_FILE;
@@ -141,6 +141,11 @@ async fn several_at_once(stage: &mut Stage<'_>) -> Went {
     for (who, text, exchange) in ended.await {
         stage.note_turn(Step::Remember(who), who, &text, exchange)?;
     }
+    if stage.can(Ability::List) {
+        stage.open(Who::Linked, &stage.folders.path(LINK)).await?;
+        let text = stage.remember(Who::Linked);
+        stage.prompt(Step::Remember(Who::Linked), Who::Linked, &text).await?;
+    }
     Ok(())
 }
 
@@ -153,7 +158,9 @@ async fn use_a_tool(stage: &mut Stage<'_>) -> Went {
 
     let asks = |range| !stage.subject.log().asked(range, "session/request_permission").is_empty();
     if !asks(exchange.range()) {
-        stage.run.leave_out(Step::HeldPermission, "the agent asked for no permission");
+        for step in [Step::HeldPermission, Step::BesidePermission] {
+            stage.run.leave_out(step, NO_PERMISSION);
+        }
         return Ok(());
     }
     let from = stage.subject.log().end();
@@ -163,10 +170,21 @@ async fn use_a_tool(stage: &mut Stage<'_>) -> Went {
         !Subject::is_open(&open) || !log.asked(from..usize::MAX, "session/request_permission").is_empty()
     });
     has_asked.await;
+    if Subject::is_open(&open) && asks(from..usize::MAX) {
+        let (beside, limit) = (Who::Spare(4), stage.check.limits.cancel);
+        let text = stage.remember(beside);
+        let other = stage.begin_prompt(beside, &text).await?;
+        let exchange = stage.subject.finish(other, limit).await;
+        stage.note_turn(Step::BesidePermission, beside, &text, exchange)?;
+    } else {
+        stage.run.leave_out(Step::BesidePermission, NO_PERMISSION);
+    }
     let exchange = interrupt(stage, Who::Tool, open).await?;
     stage.note_turn(Step::HeldPermission, Who::Tool, &text, exchange)?;
     Ok(())
 }
+
+const NO_PERMISSION: &str = "the agent asked for no permission";
 
 /// Cancels the turn of `open`, and waits for its end.
 async fn interrupt(stage: &Stage<'_>, who: Who, open: crate::subject::Open) -> Went<Exchange> {
@@ -182,7 +200,9 @@ async fn interrupt(stage: &Stage<'_>, who: Who, open: crate::subject::Open) -> W
 
 /// Cancels in the middle of an answer, when nothing runs, right behind a prompt, and with another prompt waiting.
 async fn cancel(stage: &mut Stage<'_>) -> Went {
-    stage.open(Who::Cancel, &stage.folders.path("here")).await?;
+    let cancelled = stage.open(Who::Cancel, &stage.folders.path("here")).await?;
+    let remember = stage.remember(Who::Cancel);
+    stage.prompt(Step::Remember(Who::Cancel), Who::Cancel, &remember).await?;
     let long = stage.check.prompts.long.clone();
     let open = stage.begin_prompt(Who::Cancel, &long).await?;
     stage.until_it_speaks(&open, Who::Cancel, 1).await?;
@@ -200,10 +220,9 @@ async fn cancel(stage: &mut Stage<'_>) -> Went {
         }
         return Ok(());
     }
-    let remember = stage.remember(Who::Cancel);
-    stage.prompt(Step::AfterCancel, Who::Cancel, &remember).await?;
-    let id = stage.session(Who::Cancel)?.id;
-    stage.subject.tell("session/cancel", &json!({ "sessionId": id })).await;
+    let recall = Prompts::about(&stage.check.prompts.recall, &cancelled.word);
+    stage.prompt(Step::AfterCancel, Who::Cancel, &recall).await?;
+    stage.subject.tell("session/cancel", &json!({ "sessionId": cancelled.id })).await;
     stage.prompt(Step::AfterIdleCancel, Who::Cancel, &remember).await?;
 
     let open = stage.begin_prompt(Who::Cancel, &long).await?;
@@ -251,9 +270,13 @@ async fn settings(stage: &mut Stage<'_>) -> Went {
             stage.ask(Step::SetMode, "session/set_mode", json!({ "sessionId": id, "modeId": mode })).await?;
             let unknown = json!({ "sessionId": id, "modeId": "rejoin-check-no-such-mode" });
             stage.provoke(Step::SetUnknownMode, "session/set_mode", unknown).await?;
+            if stage.can(Ability::Resume) {
+                let other = json!({ "sessionId": stage.session(Who::Spare(5))?.id, "modeId": mode });
+                stage.ask(Step::SetModeToResume, "session/set_mode", other).await?;
+            }
         }
         None => {
-            for step in [Step::SetMode, Step::SetUnknownMode] {
+            for step in [Step::SetMode, Step::SetUnknownMode, Step::SetModeToResume] {
                 stage.run.leave_out(step, "the agent offers no second mode");
             }
         }
@@ -282,6 +305,7 @@ async fn list(stage: &mut Stage<'_>) -> Went {
     stage.list(Step::ListNowhere, json!({ "cwd": nowhere }), 1).await?;
     stage.list(Step::ListAll, json!({}), PAGES).await?;
     stage.list(Step::ListSpelled, json!({ "cwd": format!("{there}/") }), 1).await?;
+    stage.list(Step::ListLinked, json!({ "cwd": folder(LINK) }), PAGES).await?;
     stage.provoke(Step::ListBadCursor, "session/list", json!({ "cursor": "rejoin-check, no cursor" })).await?;
     Ok(())
 }
@@ -292,10 +316,18 @@ async fn fork(stage: &mut Stage<'_>) -> Went {
     }
     let main = stage.session(Who::Main)?;
     let params = json!({ "sessionId": main.id, "cwd": main.cwd, "mcpServers": [] });
-    stage.ask(Step::Fork, "session/fork", params).await?;
+    let fork = stage.ask(Step::Fork, "session/fork", params).await?;
     if stage.can(Ability::List) {
         stage.list(Step::ListAfterFork, json!({ "cwd": main.cwd }), PAGES).await?;
     }
+    let id = fork.result().and_then(|result| result["sessionId"].as_str()).unwrap_or_default();
+    if id.is_empty() || stage.run.sessions.values().any(|opened| opened.id == id) {
+        stage.run.leave_out(Step::RecallForked, "the fork has no id of its own");
+        return Ok(());
+    }
+    let recall = Prompts::about(&stage.check.prompts.recall, &main.word);
+    let params = json!({ "sessionId": id, "prompt": [text_block(&recall)] });
+    stage.ask(Step::RecallForked, "session/prompt", params).await?;
     Ok(())
 }
 
@@ -336,6 +368,9 @@ async fn close(stage: &mut Stage<'_>) -> Went {
         stage.run.leave_out(Step::ClosedTurn, TOO_SHORT);
         let exchange = stage.subject.finish(open, limits.cancel).await;
         stage.run.turns.push(Turn { who, text: long, is_plain: true, exchange });
+    }
+    if stage.can(Ability::List) {
+        stage.list(Step::ListAfterClose, json!({ "cwd": closed.cwd }), PAGES).await?;
     }
     if stage.can(Ability::Load) {
         let params = json!({ "sessionId": closed.id, "cwd": closed.cwd, "mcpServers": [] });

@@ -57,6 +57,9 @@ pub(crate) async fn run(check: &Check, rules: &[&Rule]) -> Result<Run, CheckErro
     Ok(run)
 }
 
+/// The folder that is a link to another one.
+const LINK: &str = "Linked";
+
 /// The folders that sessions work in; they are gone with this.
 pub(crate) struct Folders {
     root: TempDir,
@@ -66,9 +69,10 @@ impl Folders {
     fn new() -> Result<Self, CheckError> {
         let root = tempfile::Builder::new().prefix("rejoin-check-").tempdir().map_err(CheckError::NoFolder)?;
         let folders = Self { root };
-        for name in ["here", "there", "nowhere", "gone", "more", "beside"] {
+        for name in ["here", "there", "nowhere", "gone", "more", "beside", "target"] {
             std::fs::create_dir(folders.path(name)).map_err(CheckError::NoFolder)?;
         }
+        std::os::unix::fs::symlink(folders.path("target"), folders.path(LINK)).map_err(CheckError::NoFolder)?;
         Ok(folders)
     }
 

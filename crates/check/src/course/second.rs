@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::Folders;
 use super::stage::{Stage, UNKNOWN, Went};
+use super::{Folders, servers};
 use crate::ability::Ability;
 use crate::answers::ClientAbilities;
 use crate::run::{Proc, Run, Step, Who};
@@ -69,6 +69,12 @@ async fn load(stage: &mut Stage<'_>) -> Went {
         if stage.run.session(who).is_ok() {
             open(stage, step, "session/load", who).await?;
         }
+    }
+    if let Ok(spare) = stage.session(Who::Spare(0)) {
+        let with_server =
+            json!({ "sessionId": spare.id, "cwd": spare.cwd, "mcpServers": [servers::failing(&spare.cwd)] });
+        let limit = stage.check.limits.servers;
+        stage.ask_within(Step::LoadWithServer, "session/load", with_server, limit).await?;
     }
     let unknown = json!({ "sessionId": UNKNOWN, "cwd": main.cwd, "mcpServers": [] });
     stage.provoke(Step::LoadUnknown, "session/load", unknown).await?;

@@ -63,14 +63,12 @@ impl<'a> Stage<'a> {
         self.ask(step, "initialize", params).await
     }
 
-    /// Says hello in a process whose answer is not looked at; stops if it does not get through that.
-    pub(super) async fn greet(&mut self) -> Went {
+    /// Says hello in a process whose answer no rule looks at, and gives it; stops if it does not get through that.
+    pub(super) async fn greet(&mut self) -> Went<Value> {
         let hello = initialize_params(1, ClientAbilities::Bare);
         let exchange = self.subject.ask("initialize", hello, self.check.limits.answer).await;
-        if exchange.result().is_some() {
-            return Ok(());
-        }
-        Err(Stop(format!("initialize in a further process: {}", exchange.came())))
+        let result = exchange.result().cloned();
+        result.ok_or_else(|| Stop(format!("initialize in a further process: {}", exchange.came())))
     }
 
     /// Asks for something that may take a while.
@@ -216,7 +214,8 @@ fn word_of(who: Who) -> String {
         Who::Tool => 3,
         Who::Cancel => 4,
         Who::Killed => 5,
-        Who::Spare(number) => 6 + usize::from(number),
+        Who::Linked => 6,
+        Who::Spare(number) => 7 + usize::from(number),
     };
     let syllable = |place: usize| syllables[(number * (place + 3) + place) % syllables.len()];
     format!("{}{}{}{number}", syllable(0), syllable(1), syllable(2))

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::rule::{Judged, Level, Part, Rule, Skipped, Verdict, fail_with, judge, skip};
+use crate::rules::load::recalls;
 use crate::rules::new::came;
 use crate::run::{Exchange, Run, Step, Who};
 
@@ -38,6 +39,14 @@ pub(super) const RULES: &[Rule] = &[
         page: "prompt-turn#cancellation",
         part: Part::First,
         judge: next_prompt,
+    },
+    Rule {
+        id: "cancel.remembers",
+        level: Level::Quality,
+        title: "remembers what was said before a cancel",
+        page: "prompt-turn#cancellation",
+        part: Part::First,
+        judge: remembers,
     },
     Rule {
         id: "cancel.idle",
@@ -115,6 +124,14 @@ fn next_prompt(run: &Run) -> Judged {
     let exchange = run.one(Step::AfterCancel)?;
     let is_turn = exchange.stop_reason().is_some_and(|reason| reason != "cancelled");
     judge(is_turn, exchange, "a turn like any other: the one before was cancelled, the session was not")
+}
+
+fn remembers(run: &Run) -> Judged {
+    let exchange = run.one(Step::AfterCancel)?;
+    if exchange.stop_reason().is_none_or(|reason| reason == "cancelled") {
+        return skip("the session did not go on: see cancel.next-prompt");
+    }
+    recalls(run, Step::AfterCancel, Who::Cancel)
 }
 
 fn idle(run: &Run) -> Judged {

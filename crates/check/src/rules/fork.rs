@@ -3,6 +3,7 @@
 use crate::ability::Ability;
 use crate::rule::{Judged, Level, Part, Rule, Verdict, fail_with, judge, report, skip};
 use crate::rules::list::rows;
+use crate::rules::load::recalls_in;
 use crate::rules::mode::current_mode;
 use crate::rules::new::came;
 use crate::run::{Run, Step, Who};
@@ -39,6 +40,14 @@ pub(super) const RULES: &[Rule] = &[
         page: "draft/schema#session-fork",
         part: Part::First,
         judge: mode,
+    },
+    Rule {
+        id: "fork.remembers",
+        level: Level::Quality,
+        title: "remembers in a fork what its source was told",
+        page: "draft/schema#session-fork",
+        part: Part::First,
+        judge: remembers,
     },
     Rule {
         id: "fork.replays",
@@ -94,6 +103,12 @@ fn mode(run: &Run) -> Judged {
         return skip("the answer does not tell the mode");
     }
     judge(current == set.params["modeId"], exchange, &format!("the mode of the source: {}", set.params["modeId"]))
+}
+
+fn remembers(run: &Run) -> Judged {
+    run.need(Ability::Fork)?;
+    let (_, result) = run.done(Step::Fork)?;
+    recalls_in(run, Step::RecallForked, Who::Main, result["sessionId"].as_str().unwrap_or_default())
 }
 
 fn replays(run: &Run) -> Judged {

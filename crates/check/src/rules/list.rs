@@ -68,6 +68,14 @@ pub(super) const RULES: &[Rule] = &[
         judge: updated_at,
     },
     Rule {
+        id: "list.same-folder",
+        level: Level::Quality,
+        title: "finds a session by the folder as it was told, also by a link",
+        page: "session-list#listing-sessions",
+        part: Part::First,
+        judge: same_folder,
+    },
+    Rule {
         id: "list.title",
         level: Level::Report,
         title: "how sessions are called",
@@ -181,6 +189,13 @@ fn updated_at(run: &Run) -> Judged {
     }
 }
 
+fn same_folder(run: &Run) -> Judged {
+    run.need(Ability::List)?;
+    let linked = run.session(Who::Linked)?;
+    let (exchange, rows) = rows(run, Step::ListLinked)?;
+    is_there(exchange, &rows, linked)
+}
+
 fn title(run: &Run) -> Judged {
     let main = run.session(Who::Main)?;
     let (_, rows) = rows(run, Step::ListHere)?;
@@ -214,7 +229,7 @@ pub(super) fn rows(run: &Run, step: Step) -> Result<(&Exchange, Vec<Value>), Ski
     Ok((first, pages.iter().filter_map(of).flatten().collect()))
 }
 
-fn is_there(exchange: &Exchange, rows: &[Value], opened: &Opened) -> Judged {
+pub(super) fn is_there(exchange: &Exchange, rows: &[Value], opened: &Opened) -> Judged {
     if rows.iter().any(|row| row["sessionId"] == opened.id.as_str()) {
         return Ok(Verdict::Pass);
     }

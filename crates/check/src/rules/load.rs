@@ -136,6 +136,14 @@ pub(super) const RULES: &[Rule] = &[
         judge: missing_folder,
     },
     Rule {
+        id: "load.mcp-servers",
+        level: Level::Quality,
+        title: "loads a session with other MCP servers than before",
+        page: "session-setup#mcp-servers",
+        part: Part::Second,
+        judge: mcp_servers,
+    },
+    Rule {
         id: "load.folders",
         level: Level::Report,
         title: "what becomes of a session in another folder, and of one whose folder is gone",
@@ -285,6 +293,10 @@ fn same_tool_calls(run: &Run) -> Judged {
     if live.is_empty() {
         return skip("the agent used no tool: give it a prompt that needs one with `--prompts`");
     }
+    let ids: BTreeSet<&str> = live.iter().map(|call| call.id.as_str()).collect();
+    if ids.len() < live.len() {
+        return skip("several tool calls have the same id: see tools.own-ids");
+    }
     let (load, replayed) = replay(run, Step::LoadTool, Who::Tool)?;
     let replayed = tool_calls(&replayed);
     for call in &live {
@@ -359,16 +371,21 @@ fn remembers(run: &Run) -> Judged {
     recalls(run, Step::RecallLoaded, Who::Main)
 }
 
-/// Whether the agent knows the word that it was told before the restart, if it did so before.
+/// Whether the agent knows the word that it was told in the session before, if it can tell words at all.
 pub(super) fn recalls(run: &Run, step: Step, who: Who) -> Judged {
+    recalls_in(run, step, who, &run.session(who)?.id)
+}
+
+/// The same, where the word of `who` is asked for in the session `id`.
+pub(super) fn recalls_in(run: &Run, step: Step, who: Who, id: &str) -> Judged {
     let (main, asked) = (run.session(Who::Main)?, run.one(Step::Recall)?);
     if !answer(&run.updates_during(asked, &main.id)).contains(&main.word) {
-        return skip("the model did not tell the word even before the restart");
+        return skip("the model did not tell the word even when it had just been told");
     }
     let session = run.session(who)?;
     let exchange = run.one(step)?;
-    let said = answer(&run.updates_during(exchange, &session.id));
-    let expected = format!("an answer with the word {}, which it was told before the restart", session.word);
+    let said = answer(&run.updates_during(exchange, id));
+    let expected = format!("an answer with the word {}, which it was told before", session.word);
     if said.contains(&session.word) { Ok(Verdict::Pass) } else { fail_with(exchange.sent(), shown(&said), &expected) }
 }
 
@@ -425,6 +442,16 @@ fn folders(run: &Run) -> Judged {
     run.need(Ability::Load)?;
     let (elsewhere, gone) = (run.one(Step::LoadElsewhere)?, run.one(Step::LoadGone)?);
     report(format!("in another folder: {}; folder gone: {}", outcome(elsewhere), outcome(gone)))
+}
+
+fn mcp_servers(run: &Run) -> Judged {
+    run.need(Ability::Load)?;
+    run.done(Step::LoadMain)?;
+    if run.one(Step::NewWithFailingServer).is_ok_and(|new| new.result().is_none()) {
+        return skip("the agent does not open new sessions with such a server either: see mcp.failing-server");
+    }
+    let exchange = run.one(Step::LoadWithServer)?;
+    judge(exchange.result().is_some(), exchange, "the session, also with other MCP servers than it was opened with")
 }
 
 fn two_processes(run: &Run) -> Judged {

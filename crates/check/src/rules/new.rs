@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::ability::Ability;
 use crate::log::Update;
-use crate::rule::{Judged, Level, Part, Rule, Verdict, fail_with, judge, skip};
+use crate::rule::{Judged, Level, Part, Rule, Verdict, fail, fail_with, judge, skip};
 use crate::run::{Run, Step, Who, shown};
 
 pub(super) const RULES: &[Rule] = &[
@@ -42,9 +42,15 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
+/// The error of an agent that wants a login first.
+const AUTH_REQUIRED: i64 = -32000;
+
 fn answers(run: &Run) -> Judged {
     let exchange = run.one(Step::New(Who::Main))?;
     let id = exchange.result().and_then(|result| result["sessionId"].as_str());
+    if exchange.error().is_some_and(|error| error["code"] == AUTH_REQUIRED) {
+        return fail(exchange, "a session: log in to the agent, and check it again");
+    }
     judge(id.is_some_and(|id| !id.is_empty()), exchange, "a result with a `sessionId`")
 }
 

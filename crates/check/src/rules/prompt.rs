@@ -83,6 +83,14 @@ pub(super) const RULES: &[Rule] = &[
         judge: beside,
     },
     Rule {
+        id: "prompt.beside-permission",
+        level: Level::Quality,
+        title: "answers in one session while another one waits for permission",
+        page: "tool-calls#requesting-permission",
+        part: Part::First,
+        judge: beside_permission,
+    },
+    Rule {
         id: "prompt.while-busy",
         level: Level::Quality,
         title: "answers a second prompt during a turn, one way or another",
@@ -195,6 +203,11 @@ fn several_sessions(run: &Run) -> Judged {
 fn beside(run: &Run) -> Judged {
     let exchange = run.one(Step::Beside)?;
     judge(exchange.stop_reason().is_some(), exchange, "an answer while the turn of the other session still runs")
+}
+
+fn beside_permission(run: &Run) -> Judged {
+    let exchange = run.one(Step::BesidePermission)?;
+    judge(exchange.stop_reason().is_some(), exchange, "an answer while the other session waits for its user")
 }
 
 fn while_busy(run: &Run) -> Judged {

@@ -5,6 +5,7 @@ use rejoin_transcript::UpdateKind;
 use crate::ability::Ability;
 use crate::rule::{Judged, Level, Part, Rule, Verdict, fail_with, judge, report};
 use crate::rules::load::recalls;
+use crate::rules::mode::current_mode;
 use crate::rules::new::came;
 use crate::run::{Run, Step, Who};
 
@@ -42,6 +43,14 @@ pub(super) const RULES: &[Rule] = &[
         page: "session-setup#resuming-sessions",
         part: Part::Second,
         judge: remembers,
+    },
+    Rule {
+        id: "resume.mode",
+        level: Level::Quality,
+        title: "is in the same mode when it is resumed after a restart",
+        page: "session-modes#initial-state",
+        part: Part::Second,
+        judge: mode,
     },
     Rule {
         id: "resume.commands",
@@ -87,6 +96,14 @@ fn remembers(run: &Run) -> Judged {
     run.need(Ability::Resume)?;
     run.done(Step::Resume)?;
     recalls(run, Step::RecallResumed, WHO)
+}
+
+fn mode(run: &Run) -> Judged {
+    run.need(Ability::Resume)?;
+    let (set, _) = run.done(Step::SetModeToResume)?;
+    let (resume, result) = run.done(Step::Resume)?;
+    let expected = format!("`modes` with the mode that was set before: {}", set.params["modeId"]);
+    judge(current_mode(result) == set.params["modeId"], resume, &expected)
 }
 
 fn commands(run: &Run) -> Judged {

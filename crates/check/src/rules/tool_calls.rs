@@ -62,15 +62,19 @@ fn begin_first(run: &Run) -> Judged {
 }
 
 fn own_ids(run: &Run) -> Judged {
-    let (exchange, updates) = turn_with_tools(run)?;
+    turn_with_tools(run)?;
+    let id = &run.session(Who::Tool)?.id;
     let mut known = BTreeSet::new();
-    for update in updates.iter().filter(|update| update.kind() == UpdateKind::ToolCall) {
-        if !known.insert(update.body["toolCallId"].to_string()) {
-            return fail_with(
-                exchange.sent(),
-                came(update),
-                "a `toolCallId` that no other tool call of the session has",
-            );
+    for turn in run.turns(Who::Tool) {
+        let updates = run.updates_during(&turn.exchange, id);
+        for update in updates.iter().filter(|update| update.kind() == UpdateKind::ToolCall) {
+            if !known.insert(update.body["toolCallId"].to_string()) {
+                return fail_with(
+                    turn.exchange.sent(),
+                    came(update),
+                    "a `toolCallId` that no other tool call of the session has",
+                );
+            }
         }
     }
     Ok(Verdict::Pass)

@@ -1,7 +1,10 @@
 //! What the draft of the protocol has beyond it: titles, archives, status.
 
+use rejoin_transcript::UpdateKind;
+
 use crate::ability::Ability;
 use crate::course::TITLE;
+use crate::log::Update;
 use crate::rule::{Judged, Level, Part, Rule, Verdict, fail_with, judge};
 use crate::rules::list::rows;
 use crate::run::{Run, Step, Who, shown};
@@ -14,6 +17,14 @@ pub(super) const RULES: &[Rule] = &[
         page: "draft/schema",
         part: Part::First,
         judge: title_listed,
+    },
+    Rule {
+        id: "title.pushed",
+        level: Level::Quality,
+        title: "tells clients a title that a session was given",
+        page: "session-list",
+        part: Part::First,
+        judge: title_pushed,
     },
     Rule {
         id: "archive.hides",
@@ -48,6 +59,17 @@ fn title_listed(run: &Run) -> Judged {
     }
     let came = row.map_or("no such session".to_owned(), |row| shown(&row.to_string()));
     fail_with(format!("{}, then {}", exchange.sent(), list.sent()), came, "the session with its new title")
+}
+
+fn title_pushed(run: &Run) -> Judged {
+    run.need(Ability::Title)?;
+    let (exchange, _) = run.done(Step::SetTitle)?;
+    let updates = run.log(exchange.process)?.updates(exchange.from..usize::MAX, Some(&run.session(Who::Spare(3))?.id));
+    let is_told = |update: &Update| update.kind() == UpdateKind::SessionInfo && update.body["title"] == TITLE;
+    if updates.iter().any(is_told) {
+        return Ok(Verdict::Pass);
+    }
+    fail_with(exchange.sent(), "no `session_info_update` with it", "a `session_info_update` with the new title")
 }
 
 fn archive_hides(run: &Run) -> Judged {

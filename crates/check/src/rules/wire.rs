@@ -292,14 +292,16 @@ fn survives(run: &Run, step: Step, what: &str) -> Judged {
 }
 
 fn only_advertised(run: &Run) -> Judged {
-    for (process, log) in run.logs.iter().filter(|(process, _)| **process != Proc::First) {
+    for (process, log) in &run.logs {
         let is_beyond = |line: &&Line| {
             let method = line.message["method"].as_str().unwrap_or_default();
-            let starts = ["fs/", "terminal/", "elicitation/"];
-            line.direction == Direction::In && starts.iter().any(|start| method.starts_with(start))
+            let has_files = *process == Proc::First;
+            let is_lacking = |start: &str| method.starts_with(start);
+            let is_beyond = is_lacking("terminal/") || is_lacking("elicitation/") || (is_lacking("fs/") && !has_files);
+            line.direction == Direction::In && is_beyond
         };
         if let Some(line) = log.lines().iter().find(is_beyond) {
-            let sent = format!("`initialize` with empty `clientCapabilities` ({process:?} process)");
+            let sent = format!("`initialize` without it in `clientCapabilities` ({process:?} process)");
             return fail_with(sent, shown(&line.text), "no such request: what is not advertised is not supported");
         }
     }

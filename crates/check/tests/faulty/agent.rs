@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
@@ -20,6 +21,8 @@ pub(super) struct Agent {
     output: Mutex<()>,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
     deleted: Mutex<HashSet<String>>,
+    /// The MCP servers of each session.
+    servers: Mutex<HashMap<String, Vec<Child>>>,
     /// Who waits for answers of the client.
     waiting: Mutex<HashMap<String, mpsc::Sender<Value>>>,
     count: AtomicU64,
@@ -44,6 +47,7 @@ impl Agent {
             output: Mutex::default(),
             sessions: Mutex::default(),
             deleted: Mutex::default(),
+            servers: Mutex::default(),
             waiting: Mutex::default(),
             count: AtomicU64::new(0),
             has_sulked: AtomicBool::new(false),
@@ -102,6 +106,7 @@ impl Agent {
         }
         if let Some(session) = self.session(params) {
             let had_turn = session.cancel();
+            session.is_forgetful.store(self.breaks("cancel.remembers"), Ordering::SeqCst);
             session.is_cancelled_idle.store(!had_turn && self.breaks("cancel.idle"), Ordering::SeqCst);
         }
     }
@@ -295,8 +300,32 @@ impl Agent {
         if self.breaks("new.no-early-updates") {
             self.send_to(&id, &commands());
         }
+        self.start_servers(&id, params["mcpServers"].as_array().unwrap());
         self.sessions.lock().unwrap().entry(id).or_insert_with(|| Arc::new(session));
         Answer::Result(result)
+    }
+
+    /// Starts and greets those of `servers` that can be started.
+    fn start_servers(&self, session: &str, servers: &[Value]) {
+        for server in servers {
+            let args = server["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+            let mut command = Command::new(server["command"].as_str().unwrap());
+            let started = command.args(args).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+            let Ok(mut child) = started else { continue };
+            let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {} });
+            child.stdin.as_mut().unwrap().write_all(format!("{hello}\n").as_bytes()).unwrap();
+            self.servers.lock().unwrap().entry(session.to_owned()).or_default().push(child);
+        }
+    }
+
+    /// Ends the servers of `session`, or all.
+    pub(super) fn end_servers(&self, session: Option<&str>) {
+        let mut all = self.servers.lock().unwrap();
+        let meant = all.extract_if(|id, _| session.is_none_or(|session| session == id));
+        for mut child in meant.flat_map(|(_, children)| children) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
     }
 
     /// Looks at what a session is opened with.
@@ -343,8 +372,11 @@ impl Agent {
         if (breaks("other-folder") && params["cwd"] != folder) || (breaks("missing-folder") && is_gone) {
             return Answer::Never;
         }
+        if breaks("mcp-servers") && params["mcpServers"] != json!([]) {
+            return Answer::Error(-32602, "`mcpServers` must be those of before".to_owned());
+        }
         session.is_forgetful.store(breaks("remembers"), Ordering::SeqCst);
-        if self.breaks("mode.survives-restart") && is_old {
+        if (breaks("mode") || (self.breaks("mode.survives-restart") && how == "load")) && is_old {
             session.set("mode", json!("ask"));
         }
         if self.breaks("config.survives-restart") && is_old {
@@ -399,6 +431,7 @@ impl Agent {
         if self.breaks("fork.mode") {
             fork.set("mode", json!("ask"));
         }
+        fork.is_forgetful.store(self.breaks("fork.remembers"), Ordering::SeqCst);
         if self.breaks("fork.listed") {
             fork.erase();
         }
@@ -414,14 +447,19 @@ impl Agent {
     fn list(&self, params: &Value) -> Answer {
         let mut rows = Session::all(&self.state);
         let own = format!("session-{}-", std::process::id());
+        let mut wanted = params["cwd"].clone();
+        if let (Some(folder), true) = (wanted.as_str(), self.breaks("list.same-folder")) {
+            wanted = json!(Path::new(folder).canonicalize().unwrap_or_else(|_| folder.into()));
+        }
         rows.retain(|row| {
             let id = row["sessionId"].as_str().unwrap();
             // The first session, as long as it was not forked.
             let is_hidden = self.breaks("list.finds") && id == format!("{own}1") && row["was_forked"] != true;
             let is_forgotten = self.breaks("list.survives-kill") && !id.starts_with(&own);
-            let is_here = params["cwd"].is_null() || params["cwd"] == row["cwd"] || self.breaks("list.cwd-filter");
+            let is_here = wanted.is_null() || wanted == row["cwd"] || self.breaks("list.cwd-filter");
             let is_shown = row["is_archived"] == false && (row["is_prompted"] == true || self.breaks("list.no-empty"));
-            let is_deleted = self.deleted.lock().unwrap().contains(id) && !self.breaks("delete.removes");
+            let is_kept = self.breaks("delete.removes") || self.breaks("close.loads-again");
+            let is_deleted = self.deleted.lock().unwrap().contains(id) && !is_kept;
             is_here && is_shown && !is_hidden && !is_forgotten && !is_deleted
         });
         if rows.is_empty() && self.breaks("list.none") {
@@ -461,6 +499,12 @@ impl Agent {
                 session.cancel();
             }
             self.sessions.lock().unwrap().remove(&session.id);
+            if !self.breaks("close.ends-servers") {
+                self.end_servers(Some(&session.id));
+            }
+            if self.breaks("close.listed") {
+                session.set("is_archived", json!(true));
+            }
             if self.breaks("close.loads-again") {
                 self.deleted.lock().unwrap().insert(session.id.clone());
             }
@@ -542,6 +586,9 @@ impl Agent {
         };
         if method == "session/load" && self.breaks("load.before-response") {
             self.replay(&session);
+        }
+        if method == "session/set_title" && !self.breaks("title.pushed") {
+            self.send(&session, &json!({ "sessionUpdate": "session_info_update", "title": params["title"] }));
         }
         if ["session/load", "session/resume"].contains(&method) {
             if !self.breaks("load.commands") {

@@ -1,7 +1,8 @@
 //! An agent that keeps every rule but the one that it is told to break: `faulty-agent STATE [RULE]`.
 //!
 //! It keeps its sessions in the folder STATE. It needs no model: it remembers a word, says it again, answers slowly where
-//! it is asked to, and writes a file after permission. With the rule `bare` it can do nothing beyond the least.
+//! it is asked to, and writes a file after permission. With the rule `bare` it can do nothing beyond the least, and with
+//! `terminal` it asks for what its client has not.
 
 #![expect(clippy::unwrap_used, reason = "this agent stops at what it did not expect")]
 
@@ -43,6 +44,7 @@ fn main() {
             agent.receive(&message);
         }
     }
+    agent.end_servers(None);
     if agent.breaks("wire.eof-ends") {
         std::thread::sleep(Duration::from_secs(60));
     }

@@ -33,7 +33,11 @@ pub(super) fn run(
     let text = text_of(params);
     refuse(agent, session, params, &text)?;
     let _running = session.running.lock().unwrap();
-    let _floor = agent.breaks("prompt.beside").then(|| agent.floor.lock().unwrap());
+    let needs_tool = text.contains("rejoin-check.txt");
+    let _floor = (agent.breaks("prompt.beside") && !needs_tool).then(|| agent.floor.lock().unwrap());
+    if agent.breaks("prompt.beside-permission") && !needs_tool {
+        drop(agent.floor.lock().unwrap());
+    }
     let turn = Turn { agent, session, cancelled };
     if session.is_cancelled_idle.swap(false, Ordering::SeqCst) {
         return Ok("cancelled");
@@ -63,7 +67,9 @@ fn refuse(agent: &Agent, session: &Session, params: &Value, text: &str) -> Resul
             && !agent.has_sulked.swap(true, Ordering::SeqCst)
     };
     let is_refused = agent.breaks("prompt.answers")
-        || (agent.breaks("prompt.again") && text.contains("what is the word"))
+        || (agent.breaks("prompt.again")
+            && text.contains("what is the word")
+            && !agent.has_sulked.swap(true, Ordering::SeqCst))
         || (agent.breaks("prompt.resource-link") && has_link)
         || (agent.breaks("prompt.several-sessions") && is_moody)
         || (agent.breaks("cancel.next-prompt") && is_after_cancel());
@@ -135,7 +141,12 @@ impl Turn<'_> {
         let options = json!([{ "optionId": "yes", "name": "Yes", "kind": "allow_once" }]);
         let permission =
             json!({ "sessionId": self.session.id, "toolCall": { "toolCallId": call }, "options": options });
+        if self.agent.breaks("terminal") {
+            self.agent.ask("terminal/create", &json!({ "sessionId": self.session.id, "command": "true" }));
+        }
+        let floor = self.agent.breaks("prompt.beside-permission").then(|| self.agent.floor.lock().unwrap());
         let answer = self.agent.ask("session/request_permission", &permission);
+        drop(floor);
         if answer["result"]["outcome"]["outcome"] == "cancelled" {
             if self.agent.breaks("cancel.permission") {
                 std::thread::sleep(Duration::from_secs(4));

@@ -66,6 +66,13 @@ async fn what_is_not_advertised_is_skipped_and_never_passed() {
     assert!(with_status(&report, Status::Pass).contains(&"cancel.stop-reason"));
 }
 
+#[tokio::test]
+async fn a_client_with_files_has_no_terminals() {
+    let report = report_of("terminal").await;
+
+    assert_eq!(with_status(&report, Status::Fail), ["wire.only-advertised"]);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_rule_is_found_broken_by_an_agent_that_breaks_just_that() {
     let breakable: Vec<&'static str> = rules().filter(|rule| rule.level != Level::Report).map(|rule| rule.id).collect();

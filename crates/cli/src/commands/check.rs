@@ -94,10 +94,6 @@ pub(super) async fn run(args: CheckArgs, context: &mut Context) -> Result<Outcom
         () = signals.any() => return Err(Error::Interrupted),
     };
     drop(progress);
-    if let Some(file) = args.junit {
-        let failed = |source| Error::CannotWrite { path: file.clone(), source };
-        std::fs::write(&file, junit(&report)).map_err(failed)?;
-    }
     if args.json {
         let counts = json!({
             "pass": report.count(Status::Pass),
@@ -109,6 +105,10 @@ pub(super) async fn run(args: CheckArgs, context: &mut Context) -> Result<Outcom
         context.out.write_json(&json!({ "agent": agent, "counts": counts, "rules": rules }))?;
     } else {
         write_report(&mut context.out, &report)?;
+    }
+    if let Some(file) = args.junit {
+        let failed = |source| Error::CannotWrite { path: file.clone(), source };
+        std::fs::write(&file, junit(&report)).map_err(failed)?;
     }
     Ok(if report.is_good() { Outcome::Done } else { Outcome::AgentFailed })
 }

@@ -102,7 +102,7 @@ fn what_is_typed_wrong_is_named() {
     insta::assert_snapshot!(world.run(&["check"]), @"
     --- stderr
     error: no agent is named
-    hint: name its command: `rejoin check -- COMMAND`
+    hint: name its command behind `--`, or its name behind `--agent`
     --- exit 1
     ");
     insta::assert_snapshot!(world.run(&["check", "--rule", "lod.", "--", "agent"]), @"
@@ -135,6 +135,7 @@ fn the_rules_can_be_listed() {
     resume.silent           MUST     replays nothing
     resume.unknown-session  quality  refuses to resume a session that does not exist
     resume.remembers        quality  remembers what was said before
+    resume.mode             quality  is in the same mode when it is resumed after a restart
     resume.commands         report   whether commands are told again
     --- exit 0
     ");
