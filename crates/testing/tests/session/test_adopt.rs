@@ -8,6 +8,17 @@ use rejoin_transcript::{AgentSession, EntryNumber, SessionId, StepKind};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
+/// How pages of a list follow one another.
+#[derive(Default, PartialEq, Eq)]
+enum Pages {
+    #[default]
+    ToTheEnd,
+    /// The last one leads back to the first.
+    InACircle,
+    /// Before each but the first there is an empty one.
+    WithHoles,
+}
+
 /// What an agent has kept.
 #[derive(Default)]
 struct Library {
@@ -15,10 +26,8 @@ struct Library {
     sessions: Vec<(String, Vec<String>)>,
     /// How many sessions a page of its list has.
     page: usize,
-    /// Whether its last page leads back to the first.
-    is_circle: bool,
-    /// Whether before each page but the first there is an empty one.
-    is_patchy: bool,
+    /// How its pages follow one another.
+    pages: Pages,
     /// Whether its list does not tell when sessions were used.
     is_timeless: bool,
     /// The session that is listed without its folder.
@@ -85,8 +94,9 @@ fn answer(library: &mut Library, request: &Value) -> Vec<Value> {
             };
             let to = (from + library.page).min(library.sessions.len());
             let rows: Vec<Value> = library.sessions[from..to].iter().map(row).collect();
-            let next = if to < library.sessions.len() { Some(to) } else { library.is_circle.then_some(0) };
-            let mark = if library.is_patchy { "+" } else { "" };
+            let next =
+                if to < library.sessions.len() { Some(to) } else { (library.pages == Pages::InACircle).then_some(0) };
+            let mark = if library.pages == Pages::WithHoles { "+" } else { "" };
             json!({ "sessions": rows, "nextCursor": next.map(|next| format!("{mark}{next}")) })
         }
         "session/load" if library.broken.as_deref() == Some(id) => {
@@ -158,7 +168,7 @@ async fn said(store: &MemoryStore, id: &str) -> Vec<String> {
 #[tokio::test]
 async fn all_pages_come_in_once_with_what_was_said() {
     let (library, store) = (library(5), Arc::default());
-    library.lock().unwrap().is_circle = true;
+    library.lock().unwrap().pages = Pages::InACircle;
 
     let all = ["own-1", "own-2", "own-3", "own-4", "own-5"];
     assert_eq!(adopt(&library, &store).await, all.map(|id| format!("librarian-{id} All")));
@@ -177,7 +187,7 @@ async fn all_pages_come_in_once_with_what_was_said() {
 #[tokio::test]
 async fn a_page_without_sessions_does_not_end_the_list() {
     let (library, store) = (library(5), Arc::default());
-    library.lock().unwrap().is_patchy = true;
+    library.lock().unwrap().pages = Pages::WithHoles;
 
     assert_eq!(adopt(&library, &store).await.len(), 5);
 }

@@ -42,7 +42,7 @@ impl Change {
         let root = CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| wrong(error.to_string()))?;
         let mut object = root.object_value_or_create().ok_or_else(|| wrong("it is no object".to_owned()))?;
         for key in keys {
-            if let Some(member) = object.get(key).filter(|member| is_null(member)) {
+            if let Some(member) = object.get(key).filter(is_null) {
                 member.set_value(CstInputValue::Object(Vec::new()));
             }
             let inner = object.object_value_or_create(key);
