@@ -6,6 +6,7 @@ answers follows from the conversation that it is sent, as with any model:
 
     asked for "the word"      the last one that it was to remember, if the conversation still has it
     asked to do it slowly     150 words in ten seconds
+    asked to do it quickly    50 words at once
     asked for a file          a call of the offered tool that writes files, or runs commands; then a word about the result
     anything else             ok
 """
@@ -19,6 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 SLOW_WORDS, SLOW_PAUSE = 150, 1 / 15
+QUICK_WORDS = 50
 FILE = re.compile(r"write the file (\S+) with the text (\w+)")
 
 
@@ -43,6 +45,8 @@ def decide(told, has_result, tools):
         return [f"The word is {words[-1]}." if words else "I know no word."], 0, None
     if "slowly" in last:
         return [f"w{n} " for n in range(SLOW_WORDS)], SLOW_PAUSE, None
+    if "quickly" in last:
+        return [f"w{n} " for n in range(QUICK_WORDS)], 0, None
     wanted = FILE.search(last)
     if wanted and has_result:
         return ["The file is written."], 0, None
