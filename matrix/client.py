@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from threading import Condition, Event, Thread
 
-PATIENCE = 60
+PATIENCE = 120
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 

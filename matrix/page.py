@@ -28,7 +28,7 @@ agent alone comes first, behind rejoin second. Behind rejoin every rule must be 
 def write(agents, results, notes, page):
     reports, measures, memory = parts_of(results)
     own = "".join(f"- `{rule}`: {why}\n" for rule, why in AGENTS_OWN.items())
-    parts = [HEAD + own, overview(agents, reports), added(agents, reports, measures), remembered(memory), costs(measures), table(reports),
+    parts = [HEAD + own, overview(agents, reports), added(agents, reports, measures), remembered(memory), costs(agents, measures), table(reports),
              varying(notes), broken_alone(agents, reports, notes)]
     page.write_text("\n".join(parts))
 
@@ -103,8 +103,8 @@ def remembered(memory):
     ways = list(dict.fromkeys(way for of in memory.values() for way in of))
     lines = ["## What is remembered", "", fill("""
         A session is told a word, everything is killed (`kill -9`), and a fresh process is asked for the word. The cell says how rejoin got the
-        session into the agent, and whether the model was sent the word again. *resume*, *load* and *fork* are the agent's own; a *transcript* is the
-        whole record, given to an agent that takes it; a *briefing* tells with the next prompt what was said before."""),
+        session into the agent, and whether the model was sent the word again; in the second column, an agent that can resume does not say so.
+        *resume*, *load* and *fork* are the agent's own; a *transcript* is the whole record, given to an agent that takes it; a *briefing* tells with the next prompt what was said before."""),
              "", f"| agent | {' | '.join(ways)} |", "|---" * (len(ways) + 1) + "|"]
     for name, of in memory.items():
         has_resume = of.get("killed", {}).get("rung") == "resume"
@@ -123,14 +123,15 @@ COSTS = {"start": "start → initialize", "new": "new", "first_word": "prompt �
          "list": "list", "load": "load", "go_on": "load, prompt → first word"}
 
 
-def costs(measures):
+def costs(agents, measures):
     latest = max(measures.values(), key=lambda of: of["date"])
     lines = ["## What it costs", "", fill(f"""
-        Milliseconds, and at most so many MiB of memory; compare the two figures of a cell, not the agents. They are medians of {ROUNDS} rounds in which
-        the agent alone and the agent behind rejoin took turns, with {PROMPTS} prompts in each that are answered with 50 words, on {latest['cores']} cores,
-        {latest['date']}. The list has {SESSIONS + 1} sessions and one more from each round; the session that is loaded has {TURNS} turns. Behind rejoin a load is answered
-        from the record, and the agent opens the session behind it, which the next column has in it. The last column
-        says what of an answer that the client had seen is there on load, after `kill -9` in the middle of it. *n/a*: the agent does not offer it."""),
+        Milliseconds, and at most so many MiB of memory; compare the two figures of a cell, not the agents. They are medians of {ROUNDS} rounds in
+        which the agent alone and the agent behind rejoin took turns, with {PROMPTS} prompts in each that are answered with 50 words, on
+        {latest['cores']} cores, {latest['date']}. The list has {SESSIONS + 1} sessions and one more from each round; the session that is loaded has
+        {TURNS} turns. Behind rejoin a load is answered from the record, and the agent opens the session behind it, which the next column has in it.
+        The last column says what of an answer that the client had seen is there on load, after `kill -9` in the middle of it.
+        *n/a*: the agent does not offer it."""),
              "", f"| agent | {' | '.join(COSTS.values())} | memory | after `kill -9` |", "|---" * (len(COSTS) + 3) + "|"]
     for name, of in measures.items():
         pair = [of["alone"], of["behind"]]
@@ -141,6 +142,8 @@ def costs(measures):
                 for failure in dict.fromkeys(of[where]["failures"])]
     if failures:
         lines += ["", "What failed:", "", *failures]
+    if apart := [f"`{name}`" for name in measures if not agents[name].get("shared", True)]:
+        lines += ["", f"Behind rejoin each session of {', '.join(apart)} has a process of its own: it can't keep sessions apart."]
     return "\n".join(lines) + "\n"
 
 
