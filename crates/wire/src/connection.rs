@@ -224,8 +224,8 @@ impl<R: AsyncRead + Unpin, T> Incoming<R, T> {
     /// Nothing is lost if this is dropped before it ends.
     pub async fn next(&mut self) -> Option<Received<T>> {
         loop {
-            while let Some(line) = self.splitter.next_line() {
-                if let Some(received) = receive(line, &self.options, &self.open) {
+            while let Some(read) = self.read(LineSplitter::next_line) {
+                if let Some(received) = receive(read, &self.open) {
                     return Some(received);
                 }
             }
@@ -241,19 +241,26 @@ impl<R: AsyncRead + Unpin, T> Incoming<R, T> {
                 continue;
             }
             lock(&self.open).has_ended = true;
-            if let Some(received) = self.splitter.end().and_then(|line| receive(line, &self.options, &self.open)) {
+            if let Some(received) = self.read(LineSplitter::end).and_then(|read| receive(read, &self.open)) {
                 return Some(received);
             }
         }
     }
+
+    /// Reads the line that `next` gives.
+    fn read(&mut self, next: fn(&mut LineSplitter) -> Option<Line<'_>>) -> Option<Result<Message, NoMessage>> {
+        Some(match next(&mut self.splitter)? {
+            Line::Whole(bytes) => read_line(bytes, &self.options),
+            Line::TooLong => {
+                let head = String::from_utf8_lossy(self.splitter.left_out());
+                Err(NoMessage::too_long(self.options.line_limit, &head))
+            }
+        })
+    }
 }
 
-/// What `line` says; `None` if it is an answer that nobody waits for.
-fn receive<T>(line: Line<'_>, options: &Options, open: &Mutex<OpenRequests<T>>) -> Option<Received<T>> {
-    let read = match line {
-        Line::TooLong => Err(NoMessage::too_long(options.line_limit)),
-        Line::Whole(bytes) => read_line(bytes, options),
-    };
+/// What was `read`; `None` if it is an answer that nobody waits for.
+fn receive<T>(read: Result<Message, NoMessage>, open: &Mutex<OpenRequests<T>>) -> Option<Received<T>> {
     Some(match read {
         Ok(Message::Request { id, method, params }) => Received::Request { id, method, params },
         Ok(Message::Notification { method, params }) => Received::Notification { method, params },
@@ -264,7 +271,13 @@ fn receive<T>(line: Line<'_>, options: &Options, open: &Mutex<OpenRequests<T>>) 
             }
             Received::Response { tag: tag?, outcome }
         }
-        Err(NoMessage { id, error }) => Received::Unreadable { id, error },
+        Err(NoMessage { id, error, reply }) => {
+            let answered = reply.and_then(|(id, outcome)| Some((lock(open).take(&id)?, outcome)));
+            match answered {
+                Some((tag, outcome)) => Received::Response { tag, outcome },
+                None => Received::Unreadable { id, error },
+            }
+        }
     })
 }
 
@@ -285,8 +298,9 @@ fn read_line(bytes: &[u8], options: &Options) -> Result<Message, NoMessage> {
             Message::parse(&line)
         }
         (Err(error), InvalidUtf8::Refuse) => {
-            see(&String::from_utf8_lossy(bytes));
-            Err(NoMessage::not_utf8(error.valid_up_to()))
+            let line = String::from_utf8_lossy(bytes);
+            see(&line);
+            Err(NoMessage::not_utf8(error.valid_up_to()).seen_in(&line))
         }
     }
 }

@@ -84,18 +84,21 @@ pub(crate) enum Message {
 pub(crate) struct NoMessage {
     pub(crate) id: Option<RequestId>,
     pub(crate) error: RpcError,
+    /// The request that it seems to answer, and how that ends if somebody waits for it: nothing else will come.
+    pub(crate) reply: Option<(RequestId, Outcome)>,
 }
 
 impl Message {
     /// Reads the message in `line`.
     pub(crate) fn parse(line: &str) -> Result<Self, NoMessage> {
-        let members: Members = serde_json::from_str(line).map_err(|_| NoMessage::instead_of_object(line))?;
+        let members: Members =
+            serde_json::from_str(line).map_err(|_| NoMessage::instead_of_object(line).seen_in(line))?;
         let id = members.id.and_then(RequestId::from_value);
         if id.is_none() && members.id.is_some() {
             return Err(NoMessage::invalid(None, "an id is a string, a number or null"));
         }
         if members.jsonrpc.and_then(|version| read_string(version.get())).is_none_or(|version| version != "2.0") {
-            return Err(NoMessage::invalid(id, "`jsonrpc` is not \"2.0\""));
+            return Err(NoMessage::invalid(id, "`jsonrpc` is not \"2.0\"").seen_in(line));
         }
         if let Some(method) = members.method {
             let Some(method) = read_string(method.get()) else {
@@ -109,7 +112,10 @@ impl Message {
         }
         let outcome = match (members.error, members.result) {
             (None, None) => {
-                return Err(NoMessage::invalid(id, "a message has a `method`, a `result` or an `error`"));
+                // Some leave out a result that is nothing.
+                let reply = id.clone().map(|id| (id, Ok(RawValue::NULL.to_owned())));
+                let neither = NoMessage::invalid(id, "a message has a `method`, a `result` or an `error`");
+                return Err(NoMessage { reply, ..neither });
             }
             (None, Some(result)) => Ok(result.to_owned()),
             (Some(error), Some(result)) if error.get() == "null" => Ok(result.to_owned()),
@@ -124,18 +130,31 @@ impl NoMessage {
     /// A line that is not UTF-8 from the byte at `valid_up_to` on.
     pub(crate) fn not_utf8(valid_up_to: usize) -> Self {
         let message = format!("the line is not UTF-8 at byte {}", valid_up_to + 1);
-        Self { id: None, error: RpcError::new(RpcError::PARSE_ERROR, message) }
+        Self { id: None, error: RpcError::new(RpcError::PARSE_ERROR, message), reply: None }
     }
 
-    /// A line of more than `limit` bytes.
-    pub(crate) fn too_long(limit: usize) -> Self {
+    /// A line of more than `limit` bytes, which begins with `head`.
+    pub(crate) fn too_long(limit: usize, head: &str) -> Self {
         let data = serde_json::json!({ "kind": "line_too_long", "limit": limit });
         let message = format!("the line is longer than {limit} bytes");
-        Self { id: None, error: RpcError::new(RpcError::LINE_TOO_LONG, message).with_data(&data) }
+        let error = |message: String| RpcError::new(RpcError::LINE_TOO_LONG, message).with_data(&data);
+        let (id, reply) = match Glimpse::of(head) {
+            Some(Glimpse::Request(id)) => (Some(id), None),
+            Some(Glimpse::Answer(id)) => (None, Some((id, Err(error(unreadable(&message)))))),
+            None => (None, None),
+        };
+        Self { id, error: error(message), reply }
+    }
+
+    /// The same, with what can be seen in `line` of the request that it answers.
+    pub(crate) fn seen_in(self, line: &str) -> Self {
+        let Some(Glimpse::Answer(id)) = Glimpse::of(line) else { return self };
+        let error = RpcError::new(RpcError::INTERNAL, unreadable(self.error.message()));
+        Self { reply: Some((id, Err(error))), ..self }
     }
 
     fn invalid(id: Option<RequestId>, message: &str) -> Self {
-        Self { id, error: RpcError::new(RpcError::INVALID_REQUEST, message) }
+        Self { id, error: RpcError::new(RpcError::INVALID_REQUEST, message), reply: None }
     }
 
     /// What is wrong with `line`, which is not an object.
@@ -147,10 +166,72 @@ impl NoMessage {
             Err(error) => {
                 // Only the place is taken from the error, whose text may quote the line.
                 let message = format!("the line is not JSON at column {}", error.column());
-                Self { id: None, error: RpcError::new(RpcError::PARSE_ERROR, message) }
+                Self { id: None, error: RpcError::new(RpcError::PARSE_ERROR, message), reply: None }
             }
         }
     }
+}
+
+/// What is said of an answer in a line of which `problem` is said.
+fn unreadable(problem: &str) -> String {
+    format!("the answer can't be read: {problem}")
+}
+
+/// What a line that can't be read whole was to be.
+#[derive(Debug, PartialEq, Eq)]
+enum Glimpse {
+    /// A request with this id.
+    Request(RequestId),
+    /// The answer to the request with this id.
+    Answer(RequestId),
+}
+
+impl Glimpse {
+    /// Looks at the members of the object that `text` begins with, as far as they can be told apart.
+    fn of(text: &str) -> Option<Self> {
+        let (mut id, mut is_answer) = (None, None);
+        let mut rest = text.trim_start().strip_prefix('{')?;
+        while id.is_none() || is_answer.is_none() {
+            let (name, behind) = split_value(rest)?;
+            let value = behind.trim_start().strip_prefix(':')?;
+            match name.trim() {
+                r#""method""# => is_answer = Some(false),
+                r#""result""# | r#""error""# => is_answer = Some(true),
+                _ => {}
+            }
+            match split_value(value) {
+                Some((value, behind)) => {
+                    if name.trim() == r#""id""# {
+                        id = RequestId::parse(value);
+                    }
+                    rest = behind.strip_prefix(',').unwrap_or_default();
+                }
+                None => rest = "",
+            }
+            if rest.is_empty() {
+                break;
+            }
+        }
+        Some(if is_answer? { Self::Answer(id?) } else { Self::Request(id?) })
+    }
+}
+
+/// Splits `text` behind the value that it begins with, whether that is JSON or not; `None` if it has no end.
+fn split_value(text: &str) -> Option<(&str, &str)> {
+    let (mut depth, mut is_in_string, mut is_escaped) = (0_usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_in_string => is_escaped = true,
+            b'"' => is_in_string = !is_in_string,
+            _ if is_in_string => {}
+            b'{' | b'[' => depth += 1,
+            b',' | b':' | b'}' | b']' if depth == 0 => return Some(text.split_at(at)),
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// `text` as a JSON string.
@@ -302,7 +383,7 @@ mod tests {
             Ok(Message::Notification { method, params }) => format!("notification {method} {}", text(params)),
             Ok(Message::Response { id, outcome: Ok(result) }) => format!("result {} {result}", id.as_json()),
             Ok(Message::Response { id, outcome: Err(error) }) => format!("error {} {}", id.as_json(), error.as_json()),
-            Err(NoMessage { id, error }) => {
+            Err(NoMessage { id, error, .. }) => {
                 format!("unreadable {} {} {error}", id.as_ref().map_or("-", RequestId::as_json), error.code())
             }
         }
@@ -367,6 +448,36 @@ mod tests {
         check(r#"{"a":1} x"#, "unreadable - -32700 the line is not JSON at column 9");
         check(r#"["secret""#, "unreadable - -32700 the line is not JSON at column 9");
         check("secret", "unreadable - -32700 the line is not JSON at column 1");
+    }
+
+    #[test]
+    fn what_a_line_was_to_be_is_seen_in_what_can_be_read_of_it() {
+        let id = |json| RequestId::parse(json).unwrap();
+        let check = |text: &str, expected: Option<Glimpse>| assert_eq!(Glimpse::of(text), expected, "{text}");
+        let answer = || Some(Glimpse::Answer(id("7")));
+        check(r#"{"jsonrpc":"2.0","id":7,"result":{"usage":NaN}}"#, answer());
+        check(r#" { "id" : 7 , "error" : {"code":1,"mess"#, answer());
+        check(r#"{"result":{"a":["\"}",{}]},"id":7}"#, answer());
+        check(r#"{"jsonrpc":"2.0","id":7,"result":"{\"method\":1"#, answer());
+        check(r#"{"jsonrpc":"2.0","id":"a","method":"m","params":{"#, Some(Glimpse::Request(id("\"a\""))));
+        check(r#"{"method":"m","params":{"id":7,"result":1},"id":8"#, None);
+        for nothing in [
+            "",
+            "{",
+            "{}",
+            "[7]",
+            r#"{"id":7}"#,
+            r#"{"id":7,"params":{}}"#,
+            r#"{"id":7,"resu"#,
+            r#"{"result":{},"id":tru}"#,
+            r#"{"jsonrpc":"2.0","method":"session/update","params":{"id":7,"result":1"#,
+            r#"{"x":"\"#,
+            r#"{"é":"é",é"#,
+            "{]}",
+            "{:,}",
+        ] {
+            check(nothing, None);
+        }
     }
 
     #[test]

@@ -8,6 +8,9 @@ use std::mem;
 /// As much is read at once, and as much memory is kept between lines.
 pub(crate) const CHUNK: usize = 64 * 1024;
 
+/// So much is kept of a line that is too long: its id is mostly in there.
+const HEAD: usize = 1024;
+
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One line of the input.
@@ -31,12 +34,20 @@ pub struct LineSplitter {
     searched: usize,
     is_first: bool,
     is_skipping: bool,
+    /// How the last line that was left out begins.
+    left_out: Vec<u8>,
 }
 
 impl LineSplitter {
     /// Splits into lines of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { limit, buffer: Vec::new(), start: 0, searched: 0, is_first: true, is_skipping: false }
+        let left_out = Vec::new();
+        Self { limit, buffer: Vec::new(), start: 0, searched: 0, is_first: true, is_skipping: false, left_out }
+    }
+
+    /// How the last line that was [too long](Line::TooLong) begins.
+    pub(crate) fn left_out(&self) -> &[u8] {
+        &self.left_out
     }
 
     /// Takes the next piece of the input.
@@ -57,6 +68,7 @@ impl LineSplitter {
             self.searched = end + 1;
             let is_first = mem::take(&mut self.is_first);
             if end - start > self.limit {
+                self.leave_out(start);
                 return Some(Line::TooLong);
             }
             let (start, end) = tidy(&mut self.buffer, start, end, is_first);
@@ -66,6 +78,7 @@ impl LineSplitter {
         }
         self.searched = self.buffer.len();
         if self.searched - self.start > self.limit {
+            self.leave_out(self.start);
             self.start = self.searched;
             self.is_first = false;
             self.is_skipping = true;
@@ -83,6 +96,12 @@ impl LineSplitter {
         }
         self.buffer.push(b'\n');
         self.next_line()
+    }
+
+    /// Keeps how the line at `start` begins.
+    fn leave_out(&mut self, start: usize) {
+        let line = &self.buffer[start..];
+        self.left_out = line[..line.len().min(HEAD).min(self.limit)].to_vec();
     }
 
     /// Drops what was given out, and the memory that a long line took.
@@ -171,6 +190,16 @@ mod tests {
     fn a_line_over_the_limit_is_reported_once_and_the_next_one_is_whole() {
         check("12345678\n123456789\nabc\n", &[Some("12345678"), None, Some("abc")]);
         check("12345678901234567890", &[None]);
+    }
+
+    #[test]
+    fn how_a_line_over_the_limit_begins_is_kept() {
+        let mut splitter = LineSplitter::new(8);
+        for (input, expected) in [("123456789\n", "12345678"), ("abcdefghi", "abcdefgh")] {
+            splitter.feed(input.as_bytes());
+            assert_eq!(splitter.next_line(), Some(Line::TooLong));
+            assert_eq!(splitter.left_out(), expected.as_bytes());
+        }
     }
 
     #[test]

@@ -29,8 +29,12 @@ impl Link {
                 Received::Request { id, method, params } => self.asked(id, method, params).await,
                 Received::Response { tag, outcome } => self.answered(tag, outcome).await,
                 Received::Abandoned { tag } => abandoned.push(tag),
-                Received::Unreadable { error, .. } => {
+                Received::Unreadable { id, error } => {
                     tracing::warn!(agent = self.program(), %error, "a line of the agent is no message, and was skipped");
+                    // It asked for something, and waits.
+                    if let Some(id) = id.filter(|_| error.code() == RpcError::LINE_TOO_LONG) {
+                        self.respond(&id, Err(&error));
+                    }
                 }
             }
         }

@@ -110,6 +110,46 @@ async fn answers_find_their_requests_in_any_order() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nobody_waits_for_an_answer_that_came_and_could_not_be_read() {
+    let options = Options { line_limit: 100, ..Options::default() };
+    let ((connection, mut incoming), mut there) = connect(options);
+    for tag in ["too long", "no JSON", "no version", "no UTF-8", "nothing"] {
+        connection.begin("m", "{}", tag);
+    }
+    let long = "x".repeat(200);
+    let lines = [
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{long}"}}"#).into_bytes(),
+        br#"{"jsonrpc":"2.0","id":2,"result":{"cost":NaN}}"#.to_vec(),
+        br#"{"id":3,"result":{}}"#.to_vec(),
+        b"{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":\"\xff\"}".to_vec(),
+        br#"{"jsonrpc":"2.0","id":5}"#.to_vec(),
+        // Of nobody.
+        format!(r#"{{"jsonrpc":"2.0","id":6,"result":"{long}"}}"#).into_bytes(),
+        br#"{"jsonrpc":"2.0","id":6}"#.to_vec(),
+        // What asks is told, by its id.
+        format!(r#"{{"jsonrpc":"2.0","id":"a","method":"m","params":"{long}"}}"#).into_bytes(),
+    ];
+    there.write_all(&[lines.join(&b'\n'), b"\n".to_vec()].concat()).await.unwrap();
+    let mut received = Vec::new();
+    for _ in 0..lines.len() {
+        received.push(short(incoming.next().await));
+    }
+    let too_long =
+        r#"{"code":-32014,"message":"the line is longer than 100 bytes","data":{"kind":"line_too_long","limit":100}}"#;
+    let expected = [
+        "too long: error the answer can't be read: the line is longer than 100 bytes",
+        "no JSON: error the answer can't be read: the line is not JSON at column 43",
+        r#"no version: error the answer can't be read: `jsonrpc` is not "2.0""#,
+        "no UTF-8: error the answer can't be read: the line is not UTF-8 at byte 36",
+        "nothing: null",
+        &format!("unreadable - {too_long}"),
+        r#"unreadable 6 {"code":-32600,"message":"a message has a `method`, a `result` or an `error`"}"#,
+        &format!(r#"unreadable "a" {too_long}"#),
+    ];
+    assert_eq!(received, expected);
+}
+
+#[tokio::test(start_paused = true)]
 async fn open_requests_are_abandoned_at_the_end() {
     let ((connection, mut incoming), mut there) = connect(Options::default());
     connection.request("m", "{}", "first").await.unwrap();
