@@ -200,9 +200,13 @@ impl Session {
                 }
             }
             StepKind::TurnEnded => {
+                let end = TurnEnd::from_json(&step.body);
                 self.facts.running_since = None;
-                self.facts.updated_at = self.facts.updated_at.max(step.at);
-                self.facts.has_errors = TurnEnd::from_json(&step.body).is_error();
+                // A turn that was cut off ended when nobody saw it; that it is closed now is no use of the session.
+                if end != TurnEnd::Interrupted {
+                    self.facts.updated_at = self.facts.updated_at.max(step.at);
+                }
+                self.facts.has_errors = end.is_error();
             }
             StepKind::StateSet => self.settings.in_force.observe_set(&step.body),
             StepKind::Update(kind) if step.audience == Audience::Client => {
@@ -243,8 +247,14 @@ impl Session {
                 }
             }
             UpdateKind::SessionInfo => {
-                if members.get("title").is_some() {
-                    self.facts.titles.agent = text_of("title").and_then(|title| agents_title(&title));
+                match members.get("title") {
+                    Some("null") => self.facts.titles.agent = None,
+                    Some(title) => {
+                        if let Some(title) = read_string(title) {
+                            self.facts.titles.agent = agents_title(&title);
+                        }
+                    }
+                    None => {}
                 }
                 let meta = members.get_some("_meta").and_then(Members::read);
                 for (key, value) in meta.iter().flat_map(Members::iter) {
@@ -522,6 +532,15 @@ mod tests {
         );
         observe(&mut session, 4, &Step::of_layer(at(900), Turn::After(1), LayerKind::StateSet, mode_set("ask")));
         assert_eq!((session.facts.updated_at, session.settings.in_force.mode.as_deref()), (at(300), Some("ask")));
+    }
+
+    #[test]
+    fn a_turn_that_was_cut_off_is_closed_later_without_moving_the_time() {
+        let mut session = session();
+        observe(&mut session, 1, &prompt(200, 1, "hi"));
+        observe(&mut session, 2, &Step::turn_ended(at(900), 1, &TurnEnd::Interrupted));
+        let facts = &session.facts;
+        assert_eq!((facts.updated_at, facts.running_since, facts.has_errors), (at(200), None, true));
     }
 
     #[test]
