@@ -135,6 +135,11 @@ impl Error {
         Self::InvalidParams { field: field.into(), problem: problem.into() }
     }
 
+    /// Whether an agent did not answer in time.
+    pub(crate) fn is_timeout(&self) -> bool {
+        matches!(self, Self::AgentTimeout { .. })
+    }
+
     /// As a client is told.
     pub fn to_rpc(&self) -> RpcError {
         let with = |code, data: &Value| RpcError::new(code, self.to_string()).with_data(data);

@@ -158,6 +158,12 @@ impl TestClient {
         made["sessionId"].as_str().unwrap().to_owned()
     }
 
+    /// Forks a session.
+    pub async fn fork(&self, session: &str, cwd: &str) -> String {
+        let made = self.call("session/fork", json!({ "sessionId": session, "cwd": cwd })).await.unwrap();
+        made["sessionId"].as_str().unwrap().to_owned()
+    }
+
     /// Sends a prompt.
     pub async fn prompt(&self, session: &str, text: &str) -> Pending {
         let blocks = json!([{ "type": "text", "text": text }]);

@@ -124,8 +124,9 @@ impl Agents {
 /// Ends the agent when it was idle for `limit`. Its sessions are told, and open it again when they need it.
 async fn stop_when_idle(link: Weak<Link>, limit: Duration) {
     loop {
-        let Some(idle) = link.upgrade().filter(|link| !link.is_gone()).map(|link| link.idle_for()) else { return };
-        let left = limit.saturating_sub(idle);
+        let Some(left) = link.upgrade().filter(|link| !link.is_gone()).map(|link| link.idle_after(limit)) else {
+            return;
+        };
         if left.is_zero()
             && let Some(link) = link.upgrade()
         {

@@ -15,7 +15,8 @@ use rejoin_wire::{
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use super::routes::{AgentEvent, Events, Restored, Routes, SESSION_ROOM};
+use super::reading::session_of;
+use super::routes::{AgentEvent, Events, Expected, Restored, Routes, SESSION_ROOM};
 use super::seat::end_if_done;
 use super::source::{AgentSource, Body};
 use super::strangers::Stranger;
@@ -72,6 +73,16 @@ pub(crate) struct Purpose {
     pub(crate) strangers: mpsc::Sender<Stranger>,
     /// Sees every line from and to the agent.
     pub(crate) tap: Option<Arc<dyn Tap>>,
+}
+
+/// A session that the agent has opened again.
+pub(crate) struct Reopened {
+    pub(crate) result: Box<RawValue>,
+    /// The agent's id of it, which may be another than before.
+    pub(crate) id: String,
+    pub(crate) events: Events,
+    /// What the agent sent of it meanwhile.
+    pub(crate) restored: Restored,
 }
 
 /// What the agent told at `initialize`.
@@ -220,28 +231,47 @@ impl Link {
         Ok((result, receiver))
     }
 
-    /// Asks the agent to open its session `id`, which has `turns` turns, again (`session/resume`, `session/load`); also
-    /// gives what it sent meanwhile, and behind its answer.
+    /// Asks the agent to open its session `id` again (`session/resume`, `session/load`), and to replay what is `expected`;
+    /// also gives the id that it has from now on, and what the agent sent meanwhile, and behind its answer.
     pub(crate) async fn reopen(
         &self,
         method: &'static str,
-        (id, turns): (&str, u32),
+        (id, expected): (&str, Expected),
         params: &str,
         limit: Duration,
-    ) -> Result<(Box<RawValue>, Events, Restored), Error> {
-        let _restoring = RestoringGuard::new(self, id);
-        let result = self.call(method, params, limit).await?;
+    ) -> Result<Reopened, Error> {
+        // The agent may be about to give it another id.
+        let _opening = OpeningGuard::new(self);
+        let mut restoring = RestoringGuard::new(self, id);
+        let result = self.call(method, params, limit).await.inspect_err(|error| {
+            if matches!(error, Error::Agent(_)) {
+                self.leave(id);
+                self.lock().was_closed(id);
+            }
+        })?;
+        if let Some(own) = session_of(&result).filter(|own| own != id) {
+            if !self.lock().rename(id, &own) {
+                return Err(self.source.failed("gave the id of a running session to another", String::new()));
+            }
+            restoring.id = own;
+        }
+        let id = &restoring.id;
         let end = Instant::now() + limit;
-        while let Some(left) = self.unsettled_for(id, turns).filter(|_| Instant::now() < end) {
+        while let Some(left) = self.unsettled_for(id, expected).filter(|_| Instant::now() < end) {
             tokio::time::sleep(left).await;
         }
         let (events, receiver) = mpsc::channel(SESSION_ROOM);
         let mut restored = self.lock().end_restoring(id, events.clone());
+        // Nobody tells the session that it is gone if it was before, and one that dies of it may not be noticed yet.
+        if self.is_gone() || self.body.has_ended() {
+            let _ = self.gone.subscribe().wait_for(Option::is_some).await;
+            return Err(self.why_gone());
+        }
         if let Some(commands) = restored.commands.take() {
             // There is room: the session has not been told anything yet.
             let _ = events.try_send(AgentEvent::Update(commands));
         }
-        Ok((result, receiver, restored))
+        Ok(Reopened { result, id: id.clone(), events: receiver, restored })
     }
 
     /// Has all that the agent says of its session `id` come to the caller, what it retells while it opens it among it.
@@ -251,8 +281,8 @@ impl Link {
         self.lock().go_live(id, events).map(|_| receiver)
     }
 
-    fn unsettled_for(&self, id: &str, turns: u32) -> Option<Duration> {
-        self.lock().unsettled_for(id, turns)
+    fn unsettled_for(&self, id: &str, expected: Expected) -> Option<Duration> {
+        self.lock().unsettled_for(id, expected)
     }
 
     /// Sends a prompt; its answer comes among the events of the agent's session `id`.
@@ -285,9 +315,9 @@ impl Link {
         self.lock().remove(id);
     }
 
-    /// Whether the agent still has its session `id` open, although nobody here has.
+    /// Whether the agent may still have its session `id` open, although nobody here has.
     pub(crate) fn still_has(&self, id: &str) -> bool {
-        self.lock().was_left(id)
+        self.lock().is_still_open(id)
     }
 
     /// Has the agent close its session `id`.
@@ -305,9 +335,16 @@ impl Link {
         end_if_done(self);
     }
 
-    /// Whether a new session may come here.
+    /// Whether a new session may come here; if so, it is not idle.
     pub(super) fn takes_sessions(&self) -> bool {
-        self.is_usable() && !self.lock().is_retired
+        self.is_ready() && !self.lock().is_retired
+    }
+
+    /// Whether it can be asked for something now; if so, it is not idle.
+    pub(crate) fn is_ready(&self) -> bool {
+        let mut routes = self.lock();
+        routes.last_used = Instant::now();
+        self.is_usable()
     }
 
     /// Whether the process is gone, and everyone was told.
@@ -315,8 +352,7 @@ impl Link {
         self.gone.borrow().is_some()
     }
 
-    /// Whether it makes sense to ask it for anything.
-    pub(crate) fn is_usable(&self) -> bool {
+    fn is_usable(&self) -> bool {
         !self.is_gone() && !self.is_ending.load(Ordering::Relaxed) && !self.body.has_ended()
     }
 
@@ -325,9 +361,18 @@ impl Link {
         self.has_answered.load(Ordering::Relaxed)
     }
 
-    /// How long nothing was said either way. While an answer is waited for, that is no time at all.
-    pub(crate) fn idle_for(&self) -> Duration {
-        if self.connection.has_open_requests() { Duration::ZERO } else { self.lock().last_used.elapsed() }
+    /// How much is left of `limit` until nothing was said either way for so long. When it is nothing, nobody is to ask
+    /// it for anything any more. While an answer is waited for, no time passes.
+    pub(crate) fn idle_after(&self, limit: Duration) -> Duration {
+        let routes = self.lock();
+        if self.connection.has_open_requests() {
+            return limit;
+        }
+        let left = limit.saturating_sub(routes.last_used.elapsed());
+        if left.is_zero() {
+            self.is_ending.store(true, Ordering::Relaxed);
+        }
+        left
     }
 
     /// Ends the process and all that it started.
@@ -392,23 +437,28 @@ impl<'a> OpeningGuard<'a> {
 
 impl Drop for OpeningGuard<'_> {
     fn drop(&mut self) {
-        self.0.lock().end_opening();
+        let unclaimed = self.0.lock().end_opening();
+        unclaimed.into_iter().for_each(|(session, event)| self.0.undelivered(&session, event));
     }
 }
 
 /// A session is being restored, until this is dropped or the session runs.
-struct RestoringGuard<'a>(&'a Link, &'a str);
+struct RestoringGuard<'a> {
+    link: &'a Link,
+    /// The agent's id of it.
+    id: String,
+}
 
 impl<'a> RestoringGuard<'a> {
-    fn new(link: &'a Link, id: &'a str) -> Self {
+    fn new(link: &'a Link, id: &str) -> Self {
         link.lock().begin_restoring(id);
-        Self(link, id)
+        Self { link, id: id.to_owned() }
     }
 }
 
 impl Drop for RestoringGuard<'_> {
     fn drop(&mut self) {
-        self.0.lock().give_up_restoring(self.1);
+        self.link.lock().give_up_restoring(&self.id);
     }
 }
 

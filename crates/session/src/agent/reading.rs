@@ -106,11 +106,14 @@ impl Link {
             Reply::Caller(caller) => drop(caller.send(outcome_of(outcome))),
             Reply::Opener { events, caller } => {
                 let id = outcome.as_ref().ok().and_then(|result| session_of(result));
-                let Some(held) = id.map_or(Some(Vec::new()), |id| self.lock().go_live(&id, events.clone())) else {
+                let held = id.as_ref().map_or(Some(Vec::new()), |id| self.lock().go_live(id, events.clone()));
+                let Some(held) = held else {
                     let error = self.source.failed("gave the id of a running session to another", String::new());
                     return drop(caller.send(Err(error)));
                 };
-                drop(caller.send(outcome_of(outcome)));
+                if caller.send(outcome_of(outcome)).is_err() {
+                    return id.iter().for_each(|id| self.leave(id));
+                }
                 for event in held {
                     let _ = events.send(event).await;
                 }
@@ -128,22 +131,34 @@ impl Link {
     async fn hand_on(&self, session: &str, event: AgentEvent) {
         let destination = self.lock().destination(session, event);
         let undelivered = match destination {
-            Destination::Taken => return,
+            Destination::Taken => None,
             Destination::Session(events, event) => events.send(event).await.err().map(|error| error.0),
             Destination::Nobody(event) => Some(event),
         };
-        match undelivered {
-            Some(AgentEvent::Asked { id, .. }) => {
+        if let Some(event) = undelivered {
+            self.undelivered(session, event);
+        }
+    }
+
+    /// Nobody has the session that `event` is for.
+    pub(super) fn undelivered(&self, session: &str, event: AgentEvent) {
+        match event {
+            AgentEvent::Asked { id, .. } => {
                 let error = RpcError::new(RpcError::INVALID_PARAMS, "`sessionId` names no session that is open");
                 self.respond(&id, Err(&error));
             }
-            Some(AgentEvent::Update(update)) if !self.lock().was_left(session) => {
+            AgentEvent::Update(update) if !self.lock().was_left(session) => {
                 let stranger = Stranger { agent: self.info(), session: session.to_owned(), update };
                 if self.strangers.try_send(stranger).is_err() {
                     tracing::warn!(agent = self.program(), "an update of a session that nobody knows was dropped");
                 }
             }
-            Some(_) | None => {}
+            AgentEvent::Update(_)
+            | AgentEvent::TookBack { .. }
+            | AgentEvent::Told { .. }
+            | AgentEvent::Passed { .. }
+            | AgentEvent::Answered { .. }
+            | AgentEvent::Gone(_) => {}
         }
     }
 
@@ -171,7 +186,8 @@ impl Link {
     }
 }
 
-fn session_of(params: &RawValue) -> Option<String> {
+/// The session that `params`, or a result, names.
+pub(super) fn session_of(params: &RawValue) -> Option<String> {
     Some(Members::read(params.get())?.get_string("sessionId")?.into_owned())
 }
 

@@ -9,14 +9,18 @@ use std::time::Duration;
 use futures::{StreamExt, pin_mut};
 use rejoin_store::{SessionStore, StoreError, entries};
 use rejoin_transcript::json::{Members, set_member};
-use rejoin_transcript::{AgentSession, Audience, EntryNumber, InForce, Replay, Replayed, Session, SessionId, StepKind};
+use rejoin_transcript::{
+    AgentSession, Audience, Entry, EntryNumber, InForce, Parent, Replay, Replayed, Session, SessionFacts, SessionId,
+    StepKind, TurnEnd, UpdateKind,
+};
 use rejoin_wire::RawValue;
 use tokio::time::Instant;
 
 use super::briefing::{briefing, is_notice};
+use super::link::{Link, Reopened};
 use super::opening::Opening;
 use super::refusal::{self, Refusal};
-use super::routes::{AgentEvent, Events, Restored};
+use super::routes::{AgentEvent, Events, Expected};
 use super::seat::Seat;
 use crate::Error;
 use crate::choices::Setup;
@@ -24,6 +28,8 @@ use crate::layer::LayerOptions;
 
 /// How long a session is waited for that somebody else has open.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// So many entries are looked at for how a session ends.
+const LAST_ENTRIES: u32 = 100;
 /// How long until the agent is asked again.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -118,9 +124,24 @@ pub(crate) struct Opener {
 impl Opener {
     /// Has the agent make a session that did not exist before.
     pub(crate) async fn open_new(&self, link: Seat) -> Result<Opened, Error> {
-        let params = self.opening.params(&link.capabilities(), None);
-        let (result, events) = link.open("session/new", &params, self.options.restore_limit).await?;
+        let params = self.params(&link, None);
+        let (result, events) = self.open(&link, "session/new", &params).await?;
         self.opened(link, result, events, Rung::New, None)
+    }
+
+    /// The params that open the session in the agent, with its own id if it has one.
+    fn params(&self, link: &Link, id: Option<&str>) -> String {
+        self.opening.params(&link.capabilities(), id)
+    }
+
+    /// Has the agent make a session. One that does not answer is not asked by anyone else.
+    async fn open(&self, link: &Seat, method: &'static str, params: &str) -> Result<(Box<RawValue>, Events), Error> {
+        let made = link.open(method, params, self.options.restore_limit).await;
+        made.inspect_err(|error| {
+            if error.is_timeout() {
+                link.retire();
+            }
+        })
     }
 
     /// Has the agent open `session`, which we know up to the entry `upto`.
@@ -153,20 +174,21 @@ impl Opener {
             return Ok(Err(format!("the session began with another agent, {began_with}")));
         }
         match &session.facts.agent_session {
-            Some(agent_session) => self.open_again(link, agent_session, turns_upto(session, upto)).await,
+            Some(agent_session) => self.open_again(link, session, agent_session, upto).await,
             None if session.facts.parent.is_some() => self.fork(link, session, upto).await,
             None => Ok(Err("the agent has no session of its own for it".to_owned())),
         }
     }
 
-    /// Has the agent resume or load its own session, of which we know `turns` turns.
+    /// Has the agent resume or load its own `agent_session` of `session`.
     async fn open_again(
         &self,
         link: &Seat,
+        session: &Session,
         agent_session: &AgentSession,
-        turns: u32,
+        upto: EntryNumber,
     ) -> Result<Result<Opened, String>, Error> {
-        let (can, id) = (link.capabilities(), &agent_session.id);
+        let (can, id, turns) = (link.capabilities(), &agent_session.id, turns_upto(session, upto));
         let mut reason = "the agent can neither resume nor load sessions".to_owned();
         let patience = Instant::now() + PATIENCE;
         for (rung, is_able) in [(Rung::Resume, can.resume), (Rung::Load, can.load)] {
@@ -174,16 +196,22 @@ impl Opener {
                 continue;
             }
             // A resume replays nothing, so there is nothing to wait for.
-            let expected = if rung == Rung::Load { turns.saturating_sub(agent_session.lacks) } else { 0 };
-            match self.ask_again(link, rung, (id, expected), patience).await {
+            let mut expected = Expected::default();
+            if rung == Rung::Load {
+                expected.user_messages = turns.saturating_sub(agent_session.lacks);
+                expected.is_answered = self.is_answered(&session.facts.session_id, upto).await?;
+            }
+            let asked = self.ask_again(link, rung, (id, expected), patience).await;
+            let expected = expected.user_messages;
+            match asked {
                 // An agent that knows nothing of what was said does not have the session, whatever it says.
-                Ok((_, _, restored)) if expected > 0 && restored.user_messages == 0 => {
-                    link.leave(id);
+                Ok(reopened) if expected > 0 && reopened.restored.user_messages == 0 => {
+                    link.leave(&reopened.id);
                     "what the agent has under the session's id holds nothing that the user said"
                         .clone_into(&mut reason);
                 }
-                Ok((result, events, restored)) => {
-                    let mut opened = self.opened(link.clone(), result, events, rung, Some(id.clone()))?;
+                Ok(Reopened { result, id, events, restored }) => {
+                    let mut opened = self.opened(link.clone(), result, events, rung, Some(id))?;
                     opened.lacks = agent_session.lacks;
                     if restored.user_messages < expected {
                         opened.lacks = turns - restored.user_messages;
@@ -191,9 +219,7 @@ impl Opener {
                     }
                     return Ok(Ok(opened));
                 }
-                Err(error) if link.is_gone() => return Err(error),
-                // One that does not answer will not answer to the next either.
-                Err(error @ Error::AgentTimeout { .. }) => return Ok(Err(error.to_string())),
+                Err(error) if link.is_gone() || error.is_timeout() => return Err(error),
                 Err(error) => reason = refusal::reason(&error, &self.opening),
             }
         }
@@ -206,14 +232,18 @@ impl Opener {
         &self,
         link: &Seat,
         rung: Rung,
-        (id, turns): (&str, u32),
+        (id, expected): (&str, Expected),
         patience: Instant,
-    ) -> Result<(Box<RawValue>, Events, Restored), Error> {
+    ) -> Result<Reopened, Error> {
         let method = if rung == Rung::Load { "session/load" } else { "session/resume" };
-        let params = self.opening.params(&link.capabilities(), Some(id));
+        let params = self.params(link, Some(id));
         let mut is_first = true;
         loop {
-            match link.reopen(method, (id, turns), &params, self.options.restore_limit).await {
+            match link.reopen(method, (id, expected), &params, self.options.restore_limit).await {
+                Err(error) if error.is_timeout() => {
+                    link.retire();
+                    return Err(error);
+                }
                 Err(error) if Instant::now() < patience && !link.is_gone() => match Refusal::of(&error) {
                     Refusal::InUse => {}
                     Refusal::Unclear if is_first => {}
@@ -228,37 +258,66 @@ impl Opener {
 
     /// Has the agent fork the session that `session` is a fork of.
     async fn fork(&self, link: &Seat, session: &Session, upto: EntryNumber) -> Result<Result<Opened, String>, Error> {
-        let can = link.capabilities();
-        if !can.fork {
+        if !link.capabilities().fork {
             return Ok(Err("the session is a fork, and the agent can't fork sessions".to_owned()));
         }
         let Some(source) = self.fork_source(session, upto).await? else {
             return Ok(Err("the session is a fork, and the agent no longer has its source as it was then".to_owned()));
         };
-        match link.open("session/fork", &self.opening.params(&can, Some(&source.id)), self.options.restore_limit).await
-        {
-            Ok((result, events)) => {
-                let mut opened = self.opened(link.clone(), result, events, Rung::Fork, None)?;
-                opened.lacks = source.lacks;
-                Ok(Ok(opened))
-            }
-            Err(error) if link.is_gone() => Err(error),
+        match self.open(link, "session/fork", &self.params(link, Some(&source.id))).await {
+            Ok((result, events)) => match self.opened(link.clone(), result, events, Rung::Fork, None) {
+                Ok(opened) => Ok(Ok(Opened { lacks: source.lacks, ..opened })),
+                Err(error) => Ok(Err(error.to_string())),
+            },
+            Err(error) if link.is_gone() || error.is_timeout() => Err(error),
             Err(error) => Ok(Err(refusal::reason(&error, &self.opening))),
         }
     }
 
-    /// The agent's session that this one is a fork of, if neither has had a turn since.
+    /// The agent's session that this one is a fork of, or a fork of a fork, if neither has had a turn since.
     async fn fork_source(&self, session: &Session, upto: EntryNumber) -> Result<Option<AgentSession>, Error> {
-        let Some(parent) = &session.facts.parent else { return Ok(None) };
-        let source = match self.store.session(&parent.session_id).await {
-            Ok(source) => source,
-            Err(StoreError::SessionNotFound { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let is_same = source.facts.agent.name == session.facts.agent.name
-            && !self.has_turn_in(&parent.session_id, parent.at, None).await?
-            && !self.has_turn_in(&session.facts.session_id, parent.at, Some(upto)).await?;
-        Ok(source.facts.agent_session.filter(|_| is_same))
+        let SessionFacts { session_id, agent, parent, .. } = &session.facts;
+        let (mut parent, mut at) = (parent.clone(), upto);
+        while let Some(Parent { session_id: source, at: forked_at }) = parent {
+            at = at.min(forked_at);
+            let facts = match self.store.session(&source).await {
+                Ok(source) => source.facts,
+                Err(StoreError::SessionNotFound { .. }) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            if facts.agent.name != agent.name || self.has_turn_in(session_id, at, Some(upto)).await? {
+                return Ok(None);
+            }
+            if facts.agent_session.is_some() && !self.has_turn_in(&source, at, None).await? {
+                return Ok(facts.agent_session);
+            }
+            parent = facts.parent;
+        }
+        Ok(None)
+    }
+
+    /// Whether the last turn of `session` up to the entry `upto` came to its end with words of the agent.
+    async fn is_answered(&self, session: &SessionId, upto: EntryNumber) -> Result<bool, Error> {
+        let after = EntryNumber::new(upto.get().saturating_sub(LAST_ENTRIES));
+        let last = entries(&*self.store, session, after);
+        pin_mut!(last);
+        let (mut has_words, mut has_ended) = (false, false);
+        while let Some(entry) = last.next().await {
+            let Entry { number, step } = entry?;
+            if number > upto {
+                break;
+            }
+            match step.kind {
+                StepKind::Prompt => (has_words, has_ended) = (false, false),
+                StepKind::Update(UpdateKind::AgentMessageChunk) => has_words |= step.audience == Audience::Client,
+                StepKind::TurnEnded => {
+                    let end = TurnEnd::from_json(&step.body);
+                    has_ended = matches!(end, TurnEnd::Stopped { reason } if reason == "end_turn");
+                }
+                _ => {}
+            }
+        }
+        Ok(has_words && has_ended)
     }
 
     /// Whether a turn began in `session` behind the entry `after`, up to `upto`.
@@ -299,7 +358,7 @@ impl Opener {
             let session = session.facts.session_id.clone();
             return Err(Error::RestoreFailed { session, agent: link.program().to_owned(), reason });
         }
-        let (mut params, mut rung) = (self.opening.params(&link.capabilities(), None), Rung::New);
+        let (mut params, mut rung) = (self.params(link, None), Rung::New);
         if has_history {
             rung = match self.options.restore {
                 _ if is_whole => Rung::Transcript,
@@ -311,7 +370,7 @@ impl Opener {
         if rung == Rung::Transcript {
             params = with_transcript(&params, &self.transcript(session, upto).await?);
         }
-        let (result, events) = link.open("session/new", &params, self.options.restore_limit).await?;
+        let (result, events) = self.open(link, "session/new", &params).await?;
         let mut opened = self.opened(link.clone(), result, events, rung, None)?;
         opened.lacks = turns;
         if rung == Rung::Briefing {

@@ -16,7 +16,8 @@ use crate::turn::{Answer, Event};
 const SESSION_NOT_FOUND: i64 = -32002;
 
 /// Why a session is rebuilt that the agent opened and can't go on with.
-const LOST: &str = "it opened the session, and refused the first prompt without a word";
+const REFUSED: &str = "it opened the session, and refused the first prompt without a word";
+const UNKNOWN: &str = "it opened the session, and did not know it at the first prompt";
 
 impl Live {
     pub(super) async fn agent_input(&mut self, input: AgentInput) {
@@ -81,8 +82,8 @@ impl Live {
                 AgentEvent::Passed { ticket, outcome } => self.pass_answered(ticket, outcome),
                 AgentEvent::Answered { turn, outcome } if self.was_forgotten(turn, &outcome) => {
                     self.repeated = turn;
-                    // One that says that it does not know the session can open it; one that opened it and refuses can't.
-                    self.lost = outcome.is_ok().then_some(LOST);
+                    // One that does not know the session may be able to open it; one that has just opened it is not.
+                    self.lost = self.is_unproven().then_some(if outcome.is_ok() { REFUSED } else { UNKNOWN });
                     self.leave_agent();
                     self.handle(Event::Forgotten).await;
                 }
@@ -105,12 +106,14 @@ impl Live {
             return false;
         }
         match outcome {
-            Ok(result) => {
-                let is_unproven = self.agent.open().is_some_and(|agent| !agent.is_proven);
-                is_unproven && stop_reason(result).is_some_and(|reason| reason == "refusal")
-            }
+            Ok(result) => self.is_unproven() && stop_reason(result).is_some_and(|reason| reason == "refusal"),
             Err(error) => error.code() == SESSION_NOT_FOUND,
         }
+    }
+
+    /// Whether the agent has opened the session again, and has not shown yet that it has it.
+    fn is_unproven(&mut self) -> bool {
+        self.agent.open().is_some_and(|agent| !agent.is_proven)
     }
 
     /// The agent has taken a prompt: it has the session, and if what was said before went with it, it knows that now.

@@ -19,7 +19,7 @@ impl Live {
     /// Sees to it that the agent opens the session; says whether it has it open already.
     pub(crate) fn open_agent(&mut self) -> Result<bool, Error> {
         match &self.agent {
-            AgentSide::Open(agent) if agent.link.is_usable() => return Ok(true),
+            AgentSide::Open(agent) if agent.link.is_ready() => return Ok(true),
             // It has just ended, or is about to, and can't be asked any more.
             AgentSide::Open(_) => self.leave_agent(),
             AgentSide::Opening(_) => return Ok(false),
@@ -42,8 +42,8 @@ impl Live {
                 seat = layer.agents.seat(&profile, &client).await?;
             }
             match opener.restore(seat.clone(), &session, upto).await {
-                // It died of it, and would again.
-                Err(error) if seat.is_gone() => {
+                // It died of it, or hangs in it, and would again.
+                Err(error) if seat.is_gone() || error.is_timeout() => {
                     let seat = layer.agents.seat(&profile, &client).await?;
                     opener.restore_anew(seat, &session, upto, error.to_string()).await
                 }

@@ -10,6 +10,7 @@ pub struct Args {
     abilities: Vec<String>,
     faults: Vec<String>,
     dies_on: Vec<String>,
+    dies_behind: Vec<String>,
     deaf_to: Vec<String>,
     holds: Vec<String>,
     refuses: Vec<String>,
@@ -27,9 +28,11 @@ impl Args {
     ///   sessions), `asks` (for a file before it has opened a session), `tells-no-settings` (when it opens a session
     ///   again), `late-replay` (behind the answer to `session/load`), `tells-choices` (by an update and a message before
     ///   it answers one), `titles` (itself by its first prompt), `long-models` (whose ids are not the values of the option),
-    ///   `locks` (a session that it has open, against other processes), `pretends` (to resume what it has lost),
+    ///   `locks` (a session that it has open, against other processes), `pretends` (to resume what it has lost, and refuses
+    ///   to go on), `resumes-all` (also what it has lost, and does not know it afterwards), `renames` (a session that it
+    ///   opens again),
     ///   `vague` (says in an error's `data` alone what is wrong), `short-replay` (without the user's first message)
-    /// - `--dies-on METHOD`, `--deaf-to METHOD` (never answers it), `--refuses METHOD`, `--holds METHOD` (answers it when
+    /// - `--dies-on METHOD`, `--dies-behind METHOD` (when it has answered it), `--deaf-to METHOD` (never answers it), `--refuses METHOD`, `--holds METHOD` (answers it when
     ///   it gets the notification `_go` without a session, one for each)
     /// - `--state DIR`
     pub fn read(words: impl IntoIterator<Item = String>) -> Self {
@@ -39,6 +42,7 @@ impl Args {
                 "--can" => args.abilities.push(value),
                 "--fault" => args.faults.push(value),
                 "--dies-on" => args.dies_on.push(value),
+                "--dies-behind" => args.dies_behind.push(value),
                 "--deaf-to" => args.deaf_to.push(value),
                 "--holds" => args.holds.push(value),
                 "--refuses" => args.refuses.push(value),
@@ -59,6 +63,10 @@ impl Args {
 
     pub(super) fn dies_on(&self, method: &str) -> bool {
         self.dies_on.iter().any(|one| one == method)
+    }
+
+    pub(super) fn dies_behind(&self, method: &str) -> bool {
+        self.dies_behind.iter().any(|one| one == method)
     }
 
     pub(super) fn is_deaf_to(&self, method: &str) -> bool {

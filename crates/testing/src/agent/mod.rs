@@ -79,6 +79,10 @@ impl Agent {
             self.answer(method, params).await
         };
         self.respond(id, answer.as_ref()).await;
+        if self.args.dies_behind(method) {
+            self.connection.finish().await;
+            die(3, method);
+        }
         if method == "session/load" && self.args.has_fault("late-replay") && answer.is_ok() {
             self.replay(params).await;
         }
@@ -117,7 +121,8 @@ impl Agent {
                 self.ask_for_file(id).await;
                 // One that is open is not read again.
                 if self.session(params).await.is_err() {
-                    let is_pretending = method == "session/resume" && self.args.has_fault("pretends");
+                    let is_pretending = ["pretends", "resumes-all"].iter().any(|fault| self.args.has_fault(fault));
+                    let is_pretending = method == "session/resume" && is_pretending;
                     let Some(session) = Session::read(&self.args, id) else {
                         return if is_pretending { Ok(json!({})) } else { Err(self.not_found(id)) };
                     };
@@ -131,7 +136,10 @@ impl Agent {
                     self.replay(params).await;
                 }
                 let is_silent = self.args.has_fault("tells-no-settings");
-                let setup = if is_silent { Map::new() } else { self.session(params).await?.setup(&self.args) };
+                let mut setup = if is_silent { Map::new() } else { self.session(params).await?.setup(&self.args) };
+                if self.args.has_fault("renames") {
+                    setup.insert("sessionId".to_owned(), json!(self.rename(id).await?));
+                }
                 Ok(Value::Object(setup))
             }
             "session/close" | "session/delete" => {
@@ -165,6 +173,17 @@ impl Agent {
             _ if method.starts_with('_') => Ok(json!({ "method": method, "params": params })),
             _ => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, format!("the agent has no method {method}"))),
         }
+    }
+
+    /// Goes on with the session `id` under another one.
+    async fn rename(&self, id: &str) -> Result<String, RpcError> {
+        let mut sessions = self.sessions.lock().await;
+        let session = sessions.remove(id).ok_or_else(|| self.not_found(id))?;
+        let renamed = Session::fork(&self.args, &session);
+        session.forget();
+        let id = renamed.id.clone();
+        sessions.insert(id.clone(), Arc::new(renamed));
+        Ok(id)
     }
 
     async fn set(&self, params: &Value, name: &str, value: Value) -> Result<Arc<Session>, RpcError> {

@@ -151,6 +151,78 @@ async fn an_agents_fork_is_used_while_neither_has_had_a_turn_since() {
     assert_eq!((world.agent_got("session/fork").len(), known.as_str()), (1, "agent: say one | recall"));
 }
 
+#[tokio::test]
+async fn an_agents_fork_is_used_for_a_fork_of_a_fork_that_it_has_never_seen() {
+    // Whether the fork in between goes its own way makes no difference to the source.
+    for is_used in [false, true] {
+        let world = agent_that_can(&["fork"]).start();
+        let (client, session) = world.client_with_session().await;
+        client.turn(&session, "say one").await;
+        let fork = client.fork(&session, world.cwd()).await;
+        let fork_of_fork = client.fork(&fork, world.cwd()).await;
+        if is_used {
+            client.turn(&fork, "say secret").await;
+        }
+
+        let known = recalled(&client, &fork_of_fork).await;
+
+        assert_eq!(known, "agent: say one | recall");
+        let forked: Vec<Value> = world.agent_got("session/fork").iter().map(|fork| fork["sessionId"].clone()).collect();
+        let source = world.agent_got("session/prompt")[0]["sessionId"].clone();
+        assert_eq!(forked, vec![source; 1 + usize::from(is_used)]);
+    }
+}
+
+#[tokio::test]
+async fn a_fork_of_a_fork_never_knows_what_was_said_since_in_the_source_of_both() {
+    let world = agent_that_can(&["fork"]).start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "say one").await;
+    let fork = client.fork(&session, world.cwd()).await;
+    let fork_of_fork = client.fork(&fork, world.cwd()).await;
+    client.turn(&session, "say secret").await;
+
+    let known = recalled(&client, &fork_of_fork).await;
+
+    assert!(known.contains("say one") && !known.contains("secret"), "{known}");
+    assert_eq!(world.agent_got("session/fork").len(), 0);
+}
+
+#[tokio::test]
+async fn a_session_to_which_the_agent_gives_another_id_goes_on_under_that() {
+    for ability in ["load", "resume"] {
+        let world = agent_that_can(&[ability]).with_memory().with("--fault", "renames").declare("agent-").start();
+        let (client, session) = world.client_with_session().await;
+        client.turn(&session, "say one").await;
+        for _ in 0..2 {
+            client.prompt(&session, "crash 1").await.error().await;
+
+            let known = recalled(&client, &session).await;
+
+            assert!(known.starts_with("agent: say one | crash 1 | "), "{ability}: {known}");
+        }
+        assert_eq!(world.agent_got("session/new").len(), 1, "{ability}");
+        assert!(client.since(0).iter().all(|event| !format!("{event:?}").contains("agent-")), "{ability}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_in_which_the_agent_hangs_goes_on_in_a_fresh_process() {
+    for ability in ["load", "resume"] {
+        let agent = agent_that_can(&[ability]).with_memory().with("--deaf-to", &format!("session/{ability}"));
+        let world = agent.options(|options| options.restore_limit = Duration::from_secs(2)).start();
+        let (client, session) = world.client_with_session().await;
+        client.turn(&session, "say one").await;
+        client.prompt(&session, "crash 1").await.error().await;
+
+        client.turn(&session, "say two").await;
+
+        let briefed = were_briefed(&world.prompts_to_agent(), "User: say one");
+        assert_eq!(briefed, [false, false, true], "{ability}");
+        assert_eq!(world.agent_got("initialize").len(), 3, "{ability}");
+    }
+}
+
 /// Whether each prompt that the agent got was preceded by a briefing that holds `word`.
 fn were_briefed(prompts: &[Vec<String>], word: &str) -> Vec<bool> {
     prompts.iter().map(|blocks| blocks.len() == 2 && blocks[0].contains(word)).collect()

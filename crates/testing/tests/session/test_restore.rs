@@ -282,6 +282,31 @@ async fn an_agent_that_only_says_that_it_has_resumed_is_given_a_new_session() {
 }
 
 #[tokio::test]
+async fn an_agent_that_resumes_what_it_does_not_know_is_given_a_new_session() {
+    let world = agent_that_can(&["resume"]).with("--fault", "resumes-all").start();
+    let (client, session) = with_dead_agent(&world, with_notices()).await;
+
+    client.turn(&session, "say two").await;
+
+    let said = described(&client, &session);
+    assert!(said.len() == 1 && said[0].contains("did not know it at the first prompt"), "{said:?}");
+    assert_eq!(fold(&client.updates(&session)).last().unwrap(), "agent: two");
+}
+
+#[tokio::test]
+async fn nobody_waits_for_an_agent_that_dies_behind_its_answer_to_a_load() {
+    for (ability, method) in [("resume", "session/resume"), ("load", "session/load")] {
+        let world = agent_that_can(&[ability]).with_memory().with("--dies-behind", method).start();
+        let (client, session) = with_dead_agent(&world, with_notices()).await;
+
+        // When exactly it dies decides whether it is rebuilt at once, or the turn fails.
+        let told = client.prompt(&session, "say two").await.answer().await;
+
+        assert!(told.as_ref().is_ok_and(|result| result["stopReason"] == "end_turn") || told.is_err(), "{told:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_fork_that_is_rebuilt_does_not_blame_resume_or_load() {
     for (abilities, reason) in [(&["load", "resume"][..], "can't fork"), (&["resume", "fork"], "its source as it was")]
     {
