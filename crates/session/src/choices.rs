@@ -196,6 +196,24 @@ pub(crate) fn to_reapply(wanted: &InForce, agent: &InForce, settings: &Settings)
     (choices, lost)
 }
 
+/// The choices that bring an agent, which offers `settings`, to something that it offers, where `agent` is in force and
+/// was offered in `before`, but is not any more. What never was may be somebody's own.
+pub(crate) fn fallbacks(agent: &InForce, settings: &Settings, before: &Settings) -> Vec<Choice> {
+    let is_lost = |choice: &Choice| choice.check(before).is_ok() && choice.check(settings).is_err();
+    let options = config_options(settings).into_iter().filter_map(|option| {
+        let first = Json::from_stored(write_string(option.values.first()?));
+        let current = Choice::Option(option.id.clone(), agent.options.get(&option.id)?.clone());
+        is_lost(&current).then_some(Choice::Option(option.id, first))
+    });
+    let first = |make: fn(String) -> Choice, current: &Option<String>, known: Option<Vec<String>>| {
+        let (current, first) = (make(current.clone()?), make(known?.into_iter().next()?));
+        is_lost(&current).then_some(first)
+    };
+    let model = first(Choice::Model, &agent.model, ids(settings.models.as_ref(), "availableModels", "modelId"));
+    let mode = first(Choice::Mode, &agent.mode, ids(settings.modes.as_ref(), "availableModes", "id"));
+    options.chain(model).chain(mode).collect()
+}
+
 /// A config option, as far as it matters here.
 struct ConfigOption<'a> {
     id: String,
@@ -341,6 +359,19 @@ mod tests {
         check(Choice::Model("m2".to_owned()), in_force(None, Some("m2"), &[("m", "\"m2\"")]));
         check(Choice::Option("m".to_owned(), json("\"m2\"")), in_force(None, Some("m2"), &[("m", "\"m2\"")]));
         check(Choice::Option("fast".to_owned(), json("true")), in_force(None, None, &[("fast", "true")]));
+    }
+
+    #[test]
+    fn an_agent_falls_back_from_what_it_no_longer_offers_and_from_nothing_else() {
+        let now = Settings {
+            models: Some(json(r#"{"currentModelId":"m2","availableModels":[{"modelId":"m1"},{"modelId":"m3"}]}"#)),
+            config_options: Some(json(&OPTIONS.replace("m2", "m3"))),
+            ..settings()
+        };
+        let check = |agent: InForce, expected: &[Choice]| assert_eq!(fallbacks(&agent, &now, &settings()), expected);
+        let lost = in_force(Some("ask"), Some("m2"), &[("m", "\"m2\""), ("mode", "\"ask\""), ("fast", "false")]);
+        check(lost, &[Choice::Option("m".to_owned(), json("\"m1\"")), Choice::Model("m1".to_owned())]);
+        check(in_force(Some("own"), Some("own"), &[("m", "\"own\""), ("x", "\"m2\"")]), &[]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::requests::choice_request;
 use super::restore::{Opened, Opener, Remark, Rung};
 use super::routes::AgentEvent;
 use crate::Error;
-use crate::choices::{Choice, Setup, offered_in, to_reapply};
+use crate::choices::{Choice, Setup, fallbacks, offered_in, to_reapply};
 
 /// How often one thing is chosen: another choice may have reset it.
 const TRIES: usize = 2;
@@ -26,6 +26,7 @@ impl Opener {
             told.models = told.models.take().or_else(|| known.models.clone());
             told.config_options = told.config_options.take().or_else(|| known.config_options.clone());
         }
+        self.fall_back(opened, &session.settings).await;
         opened.wanted = session.settings.in_force.clone();
         let wanted = offered_in(&session.settings);
         let (mut tried, mut refusals): (Vec<Choice>, Vec<(Choice, String)>) = (Vec::new(), Vec::new());
@@ -45,6 +46,20 @@ impl Opener {
             tried.push(choice);
         };
         opened.unrestored = unrestored(&missing, &refusals);
+    }
+
+    /// Brings the agent from what it no longer offers, as it did `before`, to what it does: it may have kept what was
+    /// chosen then.
+    async fn fall_back(&self, opened: &mut Opened, before: &Settings) {
+        let mut tried = Vec::new();
+        loop {
+            let settings = opened.offers();
+            let choices = fallbacks(&opened.in_force, &settings, before);
+            let Some(choice) = choices.into_iter().find(|choice| !tried.contains(choice)) else { return };
+            // One that refuses is as it wants to be.
+            let _ = self.choose(opened, &choice, &settings).await;
+            tried.push(choice);
+        }
     }
 
     /// Makes `choice` in the agent, which offers `settings`.
