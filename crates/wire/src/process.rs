@@ -66,15 +66,26 @@ impl Process {
     ///
     /// Must be called inside a Tokio runtime, on which tasks then attend to the program.
     pub fn start(command: &Command) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
-        Self::launch(command, |id, line| tracing::debug!(id, "stderr: {line}"))
+        Self::start_logged_as(command, str::to_owned)
     }
 
-    /// The same for a program that is given secrets, and may write them to stderr: nothing of that is logged.
+    /// The same for a program that is given secrets: what it writes to stderr is logged as `as_logged` makes it.
+    pub fn start_logged_as(
+        command: &Command,
+        as_logged: impl Fn(&str) -> String + Send + Sync + 'static,
+    ) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
+        Self::launch(command, move |id, line| tracing::debug!(id, "stderr: {}", as_logged(line)))
+    }
+
+    /// The same, and nothing of what it writes to stderr is logged: it may be anything.
     pub fn start_unlogged(command: &Command) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
         Self::launch(command, |_, _| {})
     }
 
-    fn launch(command: &Command, log: Log) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
+    fn launch(
+        command: &Command,
+        log: impl Fn(u32, &str) + Send + Sync + 'static,
+    ) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
         let failed = |source| ProcessError::CannotStart { program: command.program.clone(), source };
         let exits = signal(SignalKind::child()).map_err(failed)?;
         let mut child = spawn(command)?;
@@ -183,9 +194,6 @@ impl Drop for Process {
     }
 }
 
-/// What is done with a line of stderr, beside keeping it: the process's id and the line.
-type Log = fn(u32, &str);
-
 /// A group, and whether its number may be another's by now.
 #[derive(Debug)]
 struct Group {
@@ -266,7 +274,8 @@ fn pipes(child: &mut Child) -> io::Result<(ChildStdin, ChildStdout, ChildStderr)
     Ok((ChildStdin::from_std(stdin)?, ChildStdout::from_std(stdout)?, ChildStderr::from_std(stderr)?))
 }
 
-async fn keep_tail(mut stderr: ChildStderr, tail: Arc<Mutex<Tail>>, id: u32, log: Log) {
+/// Keeps the end of what is written to `stderr`; `log` is given the process's id and each line.
+async fn keep_tail(mut stderr: ChildStderr, tail: Arc<Mutex<Tail>>, id: u32, log: impl Fn(u32, &str)) {
     let show = |line: &str| log(id, line);
     let mut bytes = [0; 4096];
     while let Ok(n_bytes @ 1..) = stderr.read(&mut bytes).await {

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::reading::session_of;
 use super::routes::{AgentEvent, Events, Expected, Restored, Routes, SESSION_ROOM};
 use super::seat::end_if_done;
+use super::secrets::{HidingTap, Secrets};
 use super::source::{AgentSource, Body};
 use super::strangers::Stranger;
 use crate::Error;
@@ -61,6 +62,8 @@ pub(crate) struct Link {
     pub(super) home: Weak<Client>,
     /// Where updates go of sessions that nobody knows.
     pub(super) strangers: mpsc::Sender<Stranger>,
+    /// What it was given that is not to be logged or recorded.
+    pub(super) secrets: Arc<Secrets>,
     /// For the bytes of updates that are not recorded yet; the agent has to wait for it.
     pub(super) room: Arc<Semaphore>,
 }
@@ -101,7 +104,9 @@ impl Link {
         limit: Duration,
     ) -> Result<Arc<Self>, Error> {
         let Purpose { home, strangers, tap } = purpose;
-        let (body, input, output) = source.start()?;
+        let secrets = Arc::<Secrets>::default();
+        let (body, input, output) = source.start(&secrets)?;
+        let tap = tap.map(|tap| HidingTap::over(tap, &secrets));
         let options = Options { invalid_utf8: InvalidUtf8::Repair, tap, ..Options::default() };
         let (connection, incoming) = Connection::open(output, input, options);
         let (outbox, lines) = mpsc::unbounded_channel();
@@ -118,6 +123,7 @@ impl Link {
             is_ending: AtomicBool::new(false),
             home,
             strangers,
+            secrets,
             room: Arc::new(Semaphore::new(ROOM as usize)),
         });
         tokio::spawn(Arc::clone(&link).run(incoming));
@@ -214,6 +220,11 @@ impl Link {
     /// Tells the agent that nobody waits for the answer to `id` any more.
     pub(crate) fn take_back(&self, id: &RequestId) {
         self.notify("$/cancel_request", &format!("{{\"requestId\":{}}}", id.as_json()));
+    }
+
+    /// The agent is about to be given `secrets`.
+    pub(super) fn learn(&self, secrets: Vec<String>) {
+        self.secrets.learn(secrets);
     }
 
     /// Asks the agent for a new session (`session/new`, `session/fork`), whose id is in its answer.
@@ -417,7 +428,12 @@ impl Link {
 
     fn why_gone(&self) -> Error {
         let told = self.gone.borrow().clone();
-        told.unwrap_or_else(|| self.source.failed("is not there any more", self.body.stderr_tail()))
+        told.unwrap_or_else(|| self.source.failed("is not there any more", self.stderr_tail()))
+    }
+
+    /// The last of what it wrote for people.
+    pub(super) fn stderr_tail(&self) -> String {
+        self.secrets.hide(&self.body.stderr_tail()).into_owned()
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Routes> {

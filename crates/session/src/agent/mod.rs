@@ -11,6 +11,7 @@ mod requests;
 mod restore;
 mod routes;
 mod seat;
+mod secrets;
 mod source;
 mod strangers;
 

@@ -100,6 +100,7 @@ impl Link {
     }
 
     async fn answered(&self, reply: Reply, outcome: Outcome) {
+        let outcome = outcome.map_err(|error| self.secrets.hide_in(error));
         let outcome_of = |outcome: Outcome| outcome.map_err(Error::Agent);
         // Whoever does not wait any more does not need an answer either.
         match reply {
@@ -167,7 +168,7 @@ impl Link {
         let status = tokio::time::timeout(Duration::from_secs(1), self.body.wait()).await.ok().flatten();
         self.body.end().await;
         let what = status.map_or("closed its output".to_owned(), |status| format!("ended with {status}"));
-        self.source.failed(what, self.body.stderr_tail())
+        self.source.failed(what, self.stderr_tail())
     }
 
     /// Tells everyone that the agent is gone.

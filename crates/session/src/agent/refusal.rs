@@ -4,6 +4,7 @@ use rejoin_transcript::json::{Members, read_string};
 use rejoin_wire::RpcError;
 
 use super::opening::Opening;
+use super::secrets::HIDDEN;
 use crate::Error;
 
 /// How much of a reason is told.
@@ -57,8 +58,6 @@ pub(super) fn reason(error: &Error, opening: &Opening) -> String {
         None => text,
     }
 }
-
-const HIDDEN: &str = "[hidden]";
 
 /// What the agent said, with what its `data` adds.
 fn full_text(error: &RpcError) -> String {

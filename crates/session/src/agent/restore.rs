@@ -131,6 +131,7 @@ impl Opener {
 
     /// The params that open the session in the agent, with its own id if it has one.
     fn params(&self, link: &Link, id: Option<&str>) -> String {
+        link.learn(self.opening.mcp.secrets());
         self.opening.params(&link.capabilities(), id)
     }
 

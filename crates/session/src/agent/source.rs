@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use super::secrets::Secrets;
 use crate::Error;
 
 /// How an agent is started.
@@ -94,11 +95,13 @@ impl AgentSource {
         Error::AgentFailed { agent: self.program().to_owned(), what: what.into(), stderr }
     }
 
-    /// Starts the agent; gives its input and its output.
-    pub(super) fn start(&self) -> Result<(Body, Input, Output), Error> {
+    /// Starts the agent, which may come to know `secrets`; gives its input and its output.
+    pub(super) fn start(&self, secrets: &Arc<Secrets>) -> Result<(Body, Input, Output), Error> {
         match &self.0 {
             Source::Program(command) => {
-                let (process, stdin, stdout) = Process::start(&command.command).map_err(|error| {
+                let secrets = Arc::clone(secrets);
+                let started = Process::start_logged_as(&command.command, move |line| secrets.hide(line).into_owned());
+                let (process, stdin, stdout) = started.map_err(|error| {
                     let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
                     self.failed(format!("can't be started: {error}{cause}"), String::new())
                 })?;

@@ -30,7 +30,7 @@ impl Args {
     ///   it answers one), `titles` (itself by its first prompt), `long-models` (whose ids are not the values of the option),
     ///   `locks` (a session that it has open, against other processes), `pretends` (to resume what it has lost, and refuses
     ///   to go on), `resumes-all` (also what it has lost, and does not know it afterwards), `renames` (a session that it
-    ///   opens again),
+    ///   opens again), `blabs` (its MCP servers to stderr),
     ///   `vague` (says in an error's `data` alone what is wrong), `short-replay` (without the user's first message)
     /// - `--dies-on METHOD`, `--dies-behind METHOD` (when it has answered it), `--deaf-to METHOD` (never answers it), `--refuses METHOD`, `--holds METHOD` (answers it when
     ///   it gets the notification `_go` without a session, one for each)

@@ -105,6 +105,9 @@ impl Agent {
                     Err(_) => Session::new(&self.args),
                 };
                 self.ask_for_file(&session.id).await;
+                if self.args.has_fault("blabs") {
+                    blab(&params["mcpServers"]);
+                }
                 if self.args.has_fault("early") {
                     self.say(&session.id, &json!("early")).await;
                 }
@@ -288,6 +291,12 @@ impl Agent {
 fn die(code: i32, why: &str) -> ! {
     eprintln!("scripted agent: told to die at {why}");
     std::process::exit(code);
+}
+
+/// Tells people what no one should.
+#[expect(clippy::print_stderr, reason = "agents write there, and some write too much")]
+fn blab(servers: &Value) {
+    eprintln!("scripted agent: connecting to {servers}");
 }
 
 /// What can be read of `params`.

@@ -61,6 +61,24 @@ async fn secrets_of_mcp_servers_are_in_no_file_and_reach_the_agent_again() {
 }
 
 #[tokio::test]
+async fn secrets_of_mcp_servers_are_in_no_file_also_if_the_agent_tells_them_before_it_dies() {
+    let kept = TempStore::new();
+    let store = Arc::new(SqliteStore::open(kept.store.path()).unwrap());
+    let world = plain_agent().with("--fault", "blabs").store(store).start();
+    let client = world.client().await;
+    let env = json!([{ "name": "TOKEN", "value": "hidden \"one\"" }]);
+    let servers = json!([{ "name": "one", "command": "one", "args": [], "env": env }]);
+    let made = client.call("session/new", json!({ "cwd": world.cwd(), "mcpServers": servers })).await.unwrap();
+    let session = made["sessionId"].as_str().unwrap();
+
+    let told = client.prompt(session, "crash 1").await.error().await;
+
+    let stderr = error_data(&told)["stderr"].as_str().unwrap().to_owned();
+    assert!(stderr.contains("connecting to") && stderr.contains(r#""value":"[hidden]""#), "{stderr}");
+    assert_eq!(["connecting to", "hidden "].map(|word| kept.files_hold(word)), [true, false]);
+}
+
+#[tokio::test]
 async fn what_is_wrong_with_an_opening_is_named() {
     let world = plain_agent().start();
     let (client, session) = world.client_with_session().await;
