@@ -272,7 +272,7 @@ fn receive<T>(read: Result<Message, NoMessage>, open: &Mutex<OpenRequests<T>>) -
             Received::Response { tag: tag?, outcome }
         }
         Err(NoMessage { id, error, reply }) => {
-            let answered = reply.and_then(|(id, outcome)| Some((lock(open).take(&id)?, outcome)));
+            let answered = reply.and_then(|reply| Some((lock(open).take(&reply.0)?, reply.1)));
             match answered {
                 Some((tag, outcome)) => Received::Response { tag, outcome },
                 None => Received::Unreadable { id, error },

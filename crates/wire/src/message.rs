@@ -85,7 +85,7 @@ pub(crate) struct NoMessage {
     pub(crate) id: Option<RequestId>,
     pub(crate) error: RpcError,
     /// The request that it seems to answer, and how that ends if somebody waits for it: nothing else will come.
-    pub(crate) reply: Option<(RequestId, Outcome)>,
+    pub(crate) reply: Option<Box<(RequestId, Outcome)>>,
 }
 
 impl Message {
@@ -113,7 +113,7 @@ impl Message {
         let outcome = match (members.error, members.result) {
             (None, None) => {
                 // Some leave out a result that is nothing.
-                let reply = id.clone().map(|id| (id, Ok(RawValue::NULL.to_owned())));
+                let reply = id.clone().map(|id| Box::new((id, Ok(RawValue::NULL.to_owned()))));
                 let neither = NoMessage::invalid(id, "a message has a `method`, a `result` or an `error`");
                 return Err(NoMessage { reply, ..neither });
             }
@@ -140,7 +140,7 @@ impl NoMessage {
         let error = |message: String| RpcError::new(RpcError::LINE_TOO_LONG, message).with_data(&data);
         let (id, reply) = match Glimpse::of(head) {
             Some(Glimpse::Request(id)) => (Some(id), None),
-            Some(Glimpse::Answer(id)) => (None, Some((id, Err(error(unreadable(&message)))))),
+            Some(Glimpse::Answer(id)) => (None, Some(Box::new((id, Err(error(unreadable(&message))))))),
             None => (None, None),
         };
         Self { id, error: error(message), reply }
@@ -150,7 +150,7 @@ impl NoMessage {
     pub(crate) fn seen_in(self, line: &str) -> Self {
         let Some(Glimpse::Answer(id)) = Glimpse::of(line) else { return self };
         let error = RpcError::new(RpcError::INTERNAL, unreadable(self.error.message()));
-        Self { reply: Some((id, Err(error))), ..self }
+        Self { reply: Some(Box::new((id, Err(error)))), ..self }
     }
 
     fn invalid(id: Option<RequestId>, message: &str) -> Self {

@@ -454,7 +454,9 @@ impl<'a> OpeningGuard<'a> {
 impl Drop for OpeningGuard<'_> {
     fn drop(&mut self) {
         let unclaimed = self.0.lock().end_opening();
-        unclaimed.into_iter().for_each(|(session, event)| self.0.undelivered(&session, event));
+        for (session, event) in unclaimed {
+            self.0.undelivered(&session, event);
+        }
     }
 }
 
