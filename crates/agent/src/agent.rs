@@ -56,6 +56,8 @@ impl BuiltInAgent {
         if context.messages().is_empty() {
             return turn.say("There is nothing to summarise yet.\n").await;
         }
+        // As in every turn, what the user says now comes last, and is no part of what is summarised.
+        context.prompt(commands::parts_of(turn.prompt()));
         let model = self.model(&turn.chosen())?;
         let info = info_of(&model, &turn.session().models);
         compact(turn, self.providers.of(&model)?.as_ref(), &info, &mut context).await?;

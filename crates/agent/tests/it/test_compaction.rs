@@ -67,6 +67,19 @@ async fn a_user_can_ask_for_it() {
 }
 
 #[tokio::test]
+async fn what_was_not_answered_is_summarised_too() {
+    let refusal = Reply::error(404, &json!({ "error": { "message": "made up" } }));
+    let world = openai(vec![says("one"), refusal, says("THE SUMMARY")]).await;
+    let (client, session) = world.session().await;
+    client.turn(&session, "first question").await;
+    client.prompt(&session, "second question").await.error().await;
+    client.turn(&session, "/compact").await;
+    let body = world.wire.last();
+    let told = first_message(&body);
+    assert!(told.contains("second question") && !told.contains("/compact"), "{told}");
+}
+
+#[tokio::test]
 async fn a_summary_that_fails_is_told_to_who_asked_for_it_and_to_no_model() {
     let failure = Reply::error(404, &json!({ "error": { "message": "made up" } }));
     let world = openai(vec![says("one"), failure, says("two")]).await;
