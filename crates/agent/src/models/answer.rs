@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use genai::chat::{ChatStream, ChatStreamEvent, MessageContent, StopReason, StreamEnd, ToolCall};
+use genai::chat::{ChatStream, ChatStreamEvent, StopReason, StreamEnd, ToolCall};
 use serde_json::{Map, Value};
 
 use super::failure::Failures;
 use super::frames::Frames;
 use super::thoughts::Thoughts;
-use super::{End, Event, ModelError, ModelId, ToolUse, Usage};
+use super::{End, Event, ModelError, ModelId, ProviderKind, ToolUse, Usage};
 
 /// As much of arguments that can't be read is told back to the model.
 const MOST_QUOTED: usize = 200;
@@ -19,19 +19,24 @@ const MOST_QUOTED: usize = 200;
 /// Reads an answer.
 pub(super) struct Answer {
     stream: ChatStream,
+    kind: ProviderKind,
     model: ModelId,
     failures: Failures,
     /// What genai does not tell.
     frames: Arc<Frames>,
-    /// The calls so far. Each piece holds all before it.
-    calls: Vec<ToolCall>,
     waiting: VecDeque<Event>,
     is_over: bool,
 }
 
 impl Answer {
-    pub(super) fn new(stream: ChatStream, model: ModelId, failures: Failures, frames: Arc<Frames>) -> Self {
-        Self { stream, model, failures, frames, calls: Vec::new(), waiting: VecDeque::new(), is_over: false }
+    pub(super) fn new(
+        stream: ChatStream,
+        kind: ProviderKind,
+        model: ModelId,
+        failures: Failures,
+        frames: Arc<Frames>,
+    ) -> Self {
+        Self { stream, kind, model, failures, frames, waiting: VecDeque::new(), is_over: false }
     }
 
     /// The answer's events, the first of which is `first`. Dropping them ends the request.
@@ -73,12 +78,7 @@ impl Answer {
             return Err(self.failures.no_stream());
         }
         let Some(reason) = self.frames.take_reason() else { return Err(self.failures.cut()) };
-        let calls = std::mem::take(&mut self.calls);
-        self.end(&StreamEnd {
-            captured_stop_reason: Some(StopReason::from(reason)),
-            captured_content: (!calls.is_empty()).then(|| MessageContent::from_tool_calls(calls)),
-            ..StreamEnd::default()
-        })
+        self.end(&StreamEnd { captured_stop_reason: Some(StopReason::from(reason)), ..StreamEnd::default() })
     }
 
     fn take(&mut self, event: ChatStreamEvent) -> Result<(), ModelError> {
@@ -90,16 +90,10 @@ impl Answer {
                 self.waiting.push_back(Event::Thought(chunk.content));
             }
             ChatStreamEvent::End(end) => self.end(&end)?,
-            ChatStreamEvent::ToolCallChunk(piece) => {
-                let known = self.calls.iter_mut().find(|call| call.call_id == piece.tool_call.call_id);
-                match known {
-                    Some(call) => *call = piece.tool_call,
-                    None => self.calls.push(piece.tool_call),
-                }
-            }
-            // Signatures are whole in the end.
+            // Signatures and calls are whole in the end.
             ChatStreamEvent::Chunk(_)
             | ChatStreamEvent::ReasoningChunk(_)
+            | ChatStreamEvent::ToolCallChunk(_)
             | ChatStreamEvent::ThoughtSignatureChunk(_)
             | ChatStreamEvent::Start
             | ChatStreamEvent::Heartbeat => {}
@@ -117,6 +111,10 @@ impl Answer {
             _ if is_refused => End::Refused,
             Some(StopReason::MaxTokens(_)) => End::MaxTokens,
             Some(StopReason::ContentFilter(_)) => End::Refused,
+            // Gemini says so of a call that it could not write itself.
+            Some(StopReason::Other(reason)) if reason == "MALFORMED_FUNCTION_CALL" => {
+                return Err(self.failures.unreadable_call());
+            }
             Some(
                 StopReason::Completed(_) | StopReason::ToolCall(_) | StopReason::StopSequence(_) | StopReason::Other(_),
             ) => End::Complete,
@@ -124,12 +122,12 @@ impl Answer {
             None if self.frames.are_there() => return Err(self.failures.cut()),
             None => return Err(self.failures.no_stream()),
         };
-        let calls: Vec<ToolCall> = end.captured_tool_calls().into_iter().flatten().cloned().collect();
-        // A server that counts calls from 1 leaves a copy of the first at 0.
-        let is_last = |(index, call): &(usize, &ToolCall)| {
-            call.call_id.is_empty() || !calls.iter().skip(index + 1).any(|later| later.call_id == call.call_id)
+        let calls: Vec<ToolCall> = match self.kind {
+            ProviderKind::OpenAi => self.frames.take_chat_calls(),
+            ProviderKind::Anthropic | ProviderKind::Gemini => {
+                end.captured_tool_calls().into_iter().flatten().cloned().collect()
+            }
         };
-        let calls: Vec<ToolCall> = calls.iter().enumerate().filter(is_last).map(|(_, call)| call.clone()).collect();
         if calls.is_empty() && matches!(&end.captured_stop_reason, Some(StopReason::ToolCall(_))) {
             return Err(self.failures.unreadable_call());
         }

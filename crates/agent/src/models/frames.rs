@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use genai::chat::{ChatOptions, RawFrameRef};
+use genai::chat::{ChatOptions, RawFrameRef, ToolCall};
 
 use super::ProviderKind;
+use super::chat_calls::ChatCalls;
 
 /// What was seen in the frames of one answer.
 #[derive(Default)]
@@ -24,6 +25,8 @@ struct Chat {
     reason: Option<String>,
     /// The words with which the model refuses, which stand in a place of their own.
     refusal: String,
+    /// What the model calls, which genai mixes up where a server counts otherwise.
+    calls: ChatCalls,
     /// What the answer cost, in US dollars, where the provider says it.
     cost: Option<f64>,
 }
@@ -64,6 +67,11 @@ impl Frames {
         std::mem::take(&mut self.chat().refusal)
     }
 
+    /// What the model calls by chat completions; once.
+    pub(super) fn take_chat_calls(&self) -> Vec<ToolCall> {
+        self.chat().calls.finish()
+    }
+
     /// What the answer cost, if that was said.
     pub(super) fn cost(&self) -> Option<f64> {
         self.chat().cost
@@ -77,7 +85,7 @@ impl Frames {
         let has = |name: &str| frame.data.contains(name);
         // A look at the text is enough for nearly all frames.
         let ends = has("finish_reason") && !has("\"finish_reason\":null");
-        if !ends && !has("\"refusal\"") && !has("\"cost\"") {
+        if !ends && !["\"tool_calls\"", "\"refusal\"", "\"cost\""].into_iter().any(has) {
             return;
         }
         let Some(json) = frame.json() else { return };
@@ -85,6 +93,7 @@ impl Frames {
         if let Some(reason) = choice["finish_reason"].as_str() {
             chat.reason = Some(reason.to_owned());
         }
+        chat.calls.take(&choice["delta"]["tool_calls"]);
         chat.refusal.push_str(choice["delta"]["refusal"].as_str().unwrap_or_default());
         chat.cost = json["usage"]["cost"].as_f64().or(chat.cost);
     }

@@ -1,6 +1,7 @@
 //! Language models: one port, and who is behind it.
 
 mod answer;
+mod chat_calls;
 mod choices;
 mod config;
 mod endpoint;

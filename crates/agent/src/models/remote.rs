@@ -142,7 +142,7 @@ impl Remote {
         let chat = request::chat_request(asked, kind);
         let response = self.http.genai.exec_chat_stream(target, chat, Some(&options)).await;
         let stream = response.map_err(|error| failures.read(&error))?.stream;
-        let mut answer = Answer::new(stream, asked.model.clone(), failures.clone(), frames);
+        let mut answer = Answer::new(stream, kind, asked.model.clone(), failures.clone(), frames);
         match answer.next().await? {
             Some(first) => Ok((first, answer)),
             None => Err(failures.cut()),

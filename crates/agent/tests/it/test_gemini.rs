@@ -70,6 +70,29 @@ async fn calls_keep_their_signatures_and_get_ids_of_their_own() {
 }
 
 #[tokio::test]
+async fn calls_that_come_one_after_the_other_are_all_made() {
+    let call = |path: &str| json!([{ "functionCall": { "name": "read_file", "args": { "path": path } } }]);
+    let both = Reply::gemini(&[chunk(&call("a"), None), chunk(&call("b"), Some("STOP"))]);
+    let world = gemini(vec![both, says("Done.")]).await;
+    let (client, session) = world.session().await;
+    client.turn(&session, "read").await;
+    let inputs: Vec<Value> =
+        of_kind(&client, &session, "tool_call").iter().map(|call| call["rawInput"]["path"].clone()).collect();
+    assert_eq!(inputs, ["a", "b"]);
+    let contents = world.wire.last()["contents"].clone();
+    let n_parts = [&contents[1]["parts"], &contents[2]["parts"]].map(|parts| parts.as_array().unwrap().len());
+    assert_eq!(n_parts, [2, 2]);
+}
+
+#[tokio::test]
+async fn a_call_that_the_model_could_not_write_is_an_error() {
+    let world = gemini(vec![Reply::gemini(&[chunk(&json!([{ "text": "" }]), Some("MALFORMED_FUNCTION_CALL"))])]).await;
+    let (client, session) = world.session().await;
+    let error = client.prompt(&session, "read").await.error().await;
+    assert!(error.message().contains("wants a call"), "{}", error.message());
+}
+
+#[tokio::test]
 async fn why_an_answer_ended_is_told() {
     for (finish, expected) in [("STOP", "end_turn"), ("MAX_TOKENS", "max_tokens"), ("SAFETY", "refusal")] {
         let world = gemini(vec![Reply::gemini(&[chunk(&json!([{ "text": "well" }]), Some(finish))])]).await;

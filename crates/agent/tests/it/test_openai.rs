@@ -123,12 +123,28 @@ async fn a_server_that_marks_no_end_is_understood() {
 
 #[tokio::test]
 async fn a_call_that_can_not_be_read_is_an_error() {
-    let unnumbered = json!({ "id": "one", "type": "function", "function": { "name": "read", "arguments": "{}" } });
-    let reply = Reply::openai(&[chunk(&json!({ "tool_calls": [unnumbered] }), Some("tool_calls"))]);
+    let nameless = json!({ "index": 0, "id": "one", "type": "function", "function": { "arguments": "{}" } });
+    let reply = Reply::openai(&[chunk(&json!({ "tool_calls": [nameless] }), Some("tool_calls"))]);
     let world = openai(vec![reply]).await;
     let (client, session) = world.session().await;
     let error = client.prompt(&session, "read").await.error().await;
     assert!(error.message().contains("wants a call"), "{}", error.message());
+}
+
+#[tokio::test]
+async fn calls_of_a_server_that_does_not_number_them_are_made() {
+    let call = |path: &str| {
+        let function = json!({ "name": "read_file", "arguments": format!("{{\"path\": \"{path}\"}}") });
+        json!({ "tool_calls": [{ "id": path, "type": "function", "function": function }] })
+    };
+    let both =
+        Reply::openai(&[chunk(&call("a"), None), chunk(&call("b"), None), chunk(&json!({}), Some("tool_calls"))]);
+    let world = openai(vec![both, says("done")]).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "read").await, "end_turn");
+    let inputs: Vec<Value> =
+        of_kind(&client, &session, "tool_call").iter().map(|call| call["rawInput"]["path"].clone()).collect();
+    assert_eq!(inputs, ["a", "b"]);
 }
 
 #[tokio::test]
