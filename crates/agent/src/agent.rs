@@ -50,6 +50,22 @@ impl BuiltInAgent {
         self.config.model.clone().unwrap_or_else(ModelId::offline)
     }
 
+    /// Does what the user wants in `turn`.
+    async fn answer(&self, turn: &Turn<OpenSession>) -> Result<StopReason, AgentError> {
+        match commands::run(turn).await? {
+            commands::Done::Answered => {
+                Kept::Aside.keep(turn).await?;
+                Ok(StopReason::EndTurn)
+            }
+            commands::Done::Compact => {
+                let done = self.compact(turn).await;
+                Kept::Aside.keep(turn).await?;
+                done.map(|()| StopReason::EndTurn)
+            }
+            commands::Done::Prompt(parts) => turn_loop::run(self, turn, parts).await,
+        }
+    }
+
     /// Summarises the conversation so far, as the user wants.
     async fn compact(&self, turn: &Turn<OpenSession>) -> Result<(), AgentError> {
         let mut context = Context::of(&turn.history());
@@ -89,17 +105,10 @@ impl Agent for BuiltInAgent {
     }
 
     async fn prompt(&self, turn: Turn<OpenSession>) -> Result<StopReason, AgentError> {
-        match commands::run(&turn).await? {
-            commands::Done::Answered => {
-                Kept::Aside.keep(&turn).await?;
-                Ok(StopReason::EndTurn)
-            }
-            commands::Done::Compact => {
-                let done = self.compact(&turn).await;
-                Kept::Aside.keep(&turn).await?;
-                done.map(|()| StopReason::EndTurn)
-            }
-            commands::Done::Prompt(parts) => turn_loop::run(self, &turn, parts).await,
+        match self.answer(&turn).await {
+            // A client that cancels what it is asked ends the turn, whether it cancels that too or not.
+            Err(AgentError::Cancelled) => Ok(StopReason::Cancelled),
+            done => done,
         }
     }
 

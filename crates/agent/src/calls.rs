@@ -79,7 +79,9 @@ pub(crate) async fn make(
         let refusal = match permission::ask(turn, &shown, wanted, &always).await {
             Ok(true) => None,
             Ok(false) => Some("the user did not allow it".to_owned()),
-            Err(error @ AgentError::Client(_)) => Some(format!("the user could not be asked for permission: {error}")),
+            Err(error @ (AgentError::Client(_) | AgentError::Failed(_))) => {
+                Some(format!("the user could not be asked for permission: {error}"))
+            }
             Err(error) => return Err(error),
         };
         if let Some(refusal) = refusal {

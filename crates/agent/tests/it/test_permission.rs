@@ -6,7 +6,7 @@ use rejoin_testing::Event;
 use rejoin_wire::RpcError;
 use serde_json::{Value, json};
 
-use crate::project::{Project, choose};
+use crate::project::{Project, choose, tool_call};
 
 #[tokio::test]
 async fn in_ask_mode_nothing_is_written_before_the_user_agreed() {
@@ -36,12 +36,27 @@ async fn a_client_that_can_not_ask_has_not_agreed() {
             "the user could not be asked for permission: the client: what?",
         ),
         (choose("something else"), "the user did not allow it"),
+        (
+            Ok(json!({})),
+            "the user could not be asked for permission: the client's answer to session/request_permission: missing field \
+             `outcome` at line 1 column 2",
+        ),
     ];
     for (answer, expected) in answers {
         project.client.answer_with(move |_, _| Some(answer.clone()));
         let called = project.call("write_file", json!({ "path": "a.txt", "content": "x" })).await;
         assert_eq!((called.failure(), project.read("a.txt")), (expected, None));
     }
+}
+
+#[tokio::test]
+async fn a_client_that_cancels_the_question_ends_the_turn() {
+    let project = Project::with_client(json!({}), "ask").await;
+    project.client.answer_with(|_, _| Some(Ok(json!({ "outcome": { "outcome": "cancelled" } }))));
+    let mark = project.client.mark();
+    let turn = project.begin("write_file", json!({ "path": "a.txt", "content": "x" })).await;
+    assert_eq!((turn.result().await["stopReason"].clone(), project.read("a.txt")), (json!("cancelled"), None));
+    assert_eq!(tool_call(&project.client.updates_since(mark, &project.session))["status"], "failed");
 }
 
 #[tokio::test]
