@@ -73,6 +73,7 @@ impl<'a> Files<'a> {
         if self.turn.client().fs.write_text_file {
             // What can't be written here is not to be tried there.
             on_disk(place).await?;
+            make_parents(place).await?;
             match self.turn.write_file(&place.path(), text).await {
                 Err(error) if is_unknown(&error) => {}
                 written => return written.map_err(|error| client_failed(place, error)),
@@ -143,6 +144,17 @@ async fn on_disk(place: &Place) -> Result<OnDisk, ToolError> {
         }
         Err(PlaceError::Missing { .. }) => Ok(OnDisk::Nothing),
         Err(error) => Err(error),
+    })
+    .await
+}
+
+/// Makes the folders that a file is to be in: not every client does. Where not even the root is on this disk, it is all
+/// the client's.
+async fn make_parents(place: &Place) -> Result<(), ToolError> {
+    let at = place.clone();
+    blocking(move || match at.make_parents() {
+        Err(PlaceError::Missing { .. }) => Ok(()),
+        made => made,
     })
     .await
 }

@@ -13,6 +13,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
 use rejoin::SessionContext;
+use reqwest::Url;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, open, openat, statat};
 use rustix::io::Errno;
 
@@ -86,7 +87,7 @@ impl Roots {
     /// The place that `path` names; a relative one is relative to the session's folder.
     pub(crate) fn place(&self, path: &str) -> Result<Place, PlaceError> {
         let cwd = self.0.first().map_or(Path::new("/"), |root| &root.given);
-        let real = self.resolve(path, &normal(&cwd.join(path)))?;
+        let real = self.resolve(path, &normal(&cwd.join(as_path(path))))?;
         let inside =
             |root: &Root| Some(Place { root: root.clone(), inside: real.strip_prefix(&root.real).ok()?.to_owned() });
         // The innermost, where roots are in one another; but the session's own folder where it will do.
@@ -190,6 +191,11 @@ impl Place {
         Ok(file)
     }
 
+    /// Makes the folders that it is in, as far as they are not there.
+    pub(crate) fn make_parents(&self) -> Result<(), PlaceError> {
+        self.parent(Missing::IsMade).map(drop)
+    }
+
     /// Opens the folder.
     pub(crate) fn open_folder(&self) -> Result<OwnedFd, PlaceError> {
         self.walk(&self.inside, Missing::Fails)
@@ -253,6 +259,12 @@ impl Place {
 enum Missing {
     Fails,
     IsMade,
+}
+
+/// The path that `path` is, or that it names as a `file:` address: files in prompts are linked to by those.
+fn as_path(path: &str) -> PathBuf {
+    let address = Url::parse(path).ok().filter(|url| url.scheme() == "file");
+    address.and_then(|url| url.to_file_path().ok()).unwrap_or_else(|| PathBuf::from(path))
 }
 
 /// `path` without `.` and `..`, as it is written.

@@ -177,6 +177,24 @@ async fn files_go_through_a_client_that_offers_them() {
 }
 
 #[tokio::test]
+async fn folders_are_made_also_where_the_client_writes() {
+    let project = Project::with_client(json!({ "fs": { "readTextFile": true, "writeTextFile": true } }), "code").await;
+    // It writes as most do, and makes no folders.
+    project.client.answer_with(|method, params| {
+        Some(match method {
+            "fs/write_text_file" => {
+                std::fs::write(params["path"].as_str().unwrap(), params["content"].as_str().unwrap())
+                    .map(|()| Value::Null)
+                    .map_err(|error| RpcError::new(RpcError::INTERNAL, error.to_string()))
+            }
+            _ => choose("allow"),
+        })
+    });
+    let made = project.call("write_file", json!({ "path": "deep/er/b.txt", "content": "b" })).await;
+    assert_eq!((made.status(), project.read("deep/er/b.txt")), ("completed", Some("b".into())));
+}
+
+#[tokio::test]
 async fn what_a_client_only_says_it_offers_is_done_without_it() {
     let project = Project::with_client(json!({ "fs": { "readTextFile": true, "writeTextFile": true } }), "code").await;
     project.write("a.txt", "saved");

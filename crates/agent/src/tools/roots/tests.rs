@@ -69,7 +69,15 @@ impl Disk {
 #[test]
 fn what_is_inside_is_read_by_whatever_name() {
     let disk = disk();
-    for path in ["a.txt", "./src/../a.txt", "~/project/a.txt", "~/alias/a.txt", "in-file", "out-folder/../a.txt"] {
+    for path in [
+        "a.txt",
+        "./src/../a.txt",
+        "~/project/a.txt",
+        "~/alias/a.txt",
+        "in-file",
+        "out-folder/../a.txt",
+        "file://~/project/a.txt",
+    ] {
         assert_eq!(disk.read(path).unwrap(), "in", "{path}");
     }
     for path in ["~/lib/b.txt", "../lib/b.txt", "to-lib"] {
@@ -89,6 +97,8 @@ fn what_is_outside_is_neither_read_nor_written() {
         "~/project-2/a.txt",
         "/etc/passwd",
         "../../../../../../../../../../etc/passwd",
+        "file:///etc/passwd",
+        "file://~/project/%2e%2e/outside/secret.txt",
         "out-file",
         "out-folder/secret.txt",
         "out-twice/secret.txt",
