@@ -15,8 +15,9 @@ use rejoin_wire::{Connection, Outcome};
 use serde_json::json;
 use tokio::sync::{Notify, oneshot};
 
-use super::AgentError;
+use super::history::history;
 use super::log::Log;
+use super::{AgentError, Past};
 use crate::lock::lock;
 
 /// An open session: its folders and servers, and the way to its clients. Cheap to clone.
@@ -84,6 +85,12 @@ impl SessionContext {
     /// What the client sent along to open the session.
     pub fn meta(&self) -> Option<&Meta> {
         self.0.request.meta.as_ref()
+    }
+
+    /// The conversation so far, from the record; nothing in a new session. In a turn, [`Turn::history`](super::Turn::history)
+    /// is what was before it.
+    pub fn history(&self) -> Vec<Past> {
+        history(&self.0.log.first(self.0.log.len()))
     }
 
     /// What the client can do.
