@@ -6,8 +6,8 @@ use rejoin_mcp::ServerSpec;
 
 use crate::compaction::compact;
 use crate::context::Context;
-use crate::kept::Kept;
-use crate::models::{ModelId, ProviderConfig, Providers, info_of, key_variables};
+use crate::kept::{Kept, last_model};
+use crate::models::{ModelId, ModelInfo, ProviderConfig, Providers, info_of, key_variables};
 use crate::session::{self, OpenSession};
 use crate::{commands, mcp_servers, offer, turn_loop};
 
@@ -48,6 +48,18 @@ impl BuiltInAgent {
     /// The model that sessions begin with.
     pub(crate) fn default_model(&self) -> ModelId {
         self.config.model.clone().unwrap_or_else(ModelId::offline)
+    }
+
+    /// The models that are `listed`, the one that sessions begin with, and the one that a session has `used`: that
+    /// its provider lists it no more, or can't be asked for its list now, does not change which model answers.
+    fn with_own(&self, mut listed: Vec<ModelInfo>, used: Option<ModelId>) -> Vec<ModelInfo> {
+        let used = used.filter(|model| self.providers.of(model).is_ok());
+        for model in [Some(self.default_model()), used].into_iter().flatten() {
+            if !listed.iter().any(|listed| listed.id == model) {
+                listed.push(ModelInfo::of(model));
+            }
+        }
+        listed
     }
 
     /// Does what the user wants in `turn`.
@@ -95,7 +107,8 @@ impl Agent for BuiltInAgent {
     async fn open(&self, context: SessionContext) -> Result<OpenSession, AgentError> {
         let (given, configured) = (context.mcp_servers(), &self.config.mcp_servers);
         let connecting = session::connect(&context, mcp_servers::all(given, configured), self.config.mcp.clone());
-        let (servers, models) = tokio::join!(connecting, self.providers.models());
+        let (servers, listed) = tokio::join!(connecting, self.providers.models());
+        let models = self.with_own(listed, last_model(&context.history()));
         let (keys, unused) = (key_variables(&self.config.providers), mcp_servers::unused(given, configured));
         Ok(OpenSession::new(&context, servers?, models, keys, unused))
     }

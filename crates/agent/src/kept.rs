@@ -3,11 +3,11 @@
 //! The record is what later turns are made from, also after a restart: whatever a model needs back, and people are not shown,
 //! is one of these.
 
-use rejoin::{AgentError, Turn};
+use rejoin::{AgentError, Past, Turn};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::models::{Part, ToolUse};
+use crate::models::{ModelId, Part, ToolUse};
 use crate::session::OpenSession;
 
 /// One thing that is kept, in its place.
@@ -48,6 +48,22 @@ pub(crate) struct KeptAnswer {
     /// What the answer cost, in US dollars, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cost: Option<f64>,
+    /// Who gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+}
+
+/// The model that answered last in `past`.
+pub(crate) fn last_model(past: &[Past]) -> Option<ModelId> {
+    let kept = past.iter().rev().filter_map(|past| match past {
+        Past::Kept(value) => Kept::read(value),
+        _ => None,
+    });
+    let model = |kept| match kept {
+        Kept::Answer(answer) => answer.model?.parse().ok(),
+        _ => None,
+    };
+    kept.into_iter().find_map(model)
 }
 
 impl Kept {

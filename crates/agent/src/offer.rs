@@ -38,23 +38,16 @@ fn mode_option(chosen: &Chosen) -> SessionConfigOption {
         .category(SessionConfigOptionCategory::Mode)
 }
 
-/// The models by who provides them. One that was chosen stays, even if it is not listed any more.
+/// The models by who provides them.
 fn model_option(models: &[ModelInfo], chosen: &Chosen, default: &ModelId) -> SessionConfigOption {
     let current = chosen.get(MODEL).map_or_else(|| default.to_string(), str::to_owned);
-    let mut listed: Vec<ModelInfo> = models.to_vec();
-    if let Ok(id) = current.parse::<ModelId>()
-        && !listed.iter().any(|model| model.id == id)
-    {
-        listed.push(ModelInfo::of(id));
-    }
     let mut groups: Vec<SessionConfigSelectGroup> = Vec::new();
-    for model in listed {
-        let value = SessionConfigSelectOption::new(model.id.to_string(), model.title);
-        if let Some(group) = groups.iter_mut().find(|group| *group.group.0 == *model.id.provider) {
+    for ModelInfo { id, title, .. } in models {
+        let value = SessionConfigSelectOption::new(id.to_string(), title.clone());
+        if let Some(group) = groups.iter_mut().find(|group| *group.group.0 == *id.provider) {
             group.options.push(value);
         } else {
-            let provider = model.id.provider;
-            groups.push(SessionConfigSelectGroup::new(provider.clone(), provider, vec![value]));
+            groups.push(SessionConfigSelectGroup::new(id.provider.clone(), id.provider.clone(), vec![value]));
         }
     }
     SessionConfigOption::select(MODEL, "Model", current, groups)

@@ -104,10 +104,9 @@ async fn end_answer(
         wanted.call.id = context.unused_id(&wanted.call.id);
     }
     let used = usage.map(|usage| usage.input + usage.output);
-    let kept = KeptAnswer { calls: calls.iter().map(|wanted| wanted.call.clone()).collect(), thoughts, used, cost };
-    if kept != KeptAnswer::default() {
-        Kept::Answer(kept.clone()).keep(turn).await?;
-    }
+    let wanted = calls.iter().map(|wanted| wanted.call.clone()).collect();
+    let kept = KeptAnswer { calls: wanted, thoughts, used, cost, model: Some(model.id.to_string()) };
+    Kept::Answer(kept.clone()).keep(turn).await?;
     context.say(&text);
     context.end_answer(&kept);
     if let Some(used) = used {

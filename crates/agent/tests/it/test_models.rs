@@ -5,7 +5,7 @@ use rejoin_testing::TestClient;
 use serde_json::{Value, json};
 
 use crate::wire::{Wire, says};
-use crate::world::{World, openai, provider, world};
+use crate::world::{World, openai, provider, said, world};
 
 async fn options(client: &TestClient, world: &World) -> Value {
     let made = client.call("session/new", json!({ "cwd": world.cwd(), "mcpServers": [] })).await.unwrap();
@@ -55,6 +55,32 @@ async fn a_list_that_is_broken_stops_nothing() {
     world.wire.list(json!([[[]], { "no": "id" }, null]));
     let (client, session) = world.session().await;
     assert_eq!(client.turn(&session, "hi").await, "end_turn");
+}
+
+#[tokio::test]
+async fn a_session_keeps_its_model_whatever_its_provider_lists() {
+    for listed in [json!({ "data": [{ "id": "gamma" }] }), json!("no list")] {
+        let mut world = openai(vec![says("one"), says("two")]).await;
+        let (client, session) = world.session().await;
+        let choice = json!({ "sessionId": session, "configId": "model", "value": "openai/beta" });
+        client.call("session/set_config_option", choice).await.unwrap();
+        client.turn(&session, "first").await;
+        world.wire.list(listed);
+        let client = world.restart(client, &session).await;
+        client.turn(&session, "second").await;
+        assert_eq!((&world.wire.last()["model"], said(&client, &session).as_str()), (&json!("beta"), "onetwo"));
+    }
+}
+
+#[tokio::test]
+async fn the_model_that_sessions_begin_with_can_be_chosen_again() {
+    let world = world(ProviderKind::OpenAi, "unlisted", vec![says("hello")]).await;
+    let (client, session) = world.session().await;
+    for model in ["openai/alpha", "openai/unlisted"] {
+        let choice = json!({ "sessionId": session, "configId": "model", "value": model });
+        let answer = client.call("session/set_config_option", choice).await.unwrap();
+        assert_eq!(option(&answer["configOptions"], "model").unwrap()["currentValue"], model);
+    }
 }
 
 #[tokio::test]
