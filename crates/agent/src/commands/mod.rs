@@ -133,6 +133,7 @@ pub(crate) fn parts_of(blocks: &[ContentBlock]) -> Vec<Part> {
         ContentBlock::Image(image) => {
             Some(Part::Image { mime_type: image.mime_type.clone(), data: image.data.clone() })
         }
+        ContentBlock::Audio(_) => Some(Part::Text("[audio, which can't be heard here]".to_owned())),
         ContentBlock::ResourceLink(link) => Some(Part::Text(format!("[{}]({})", link.name, link.uri))),
         ContentBlock::Resource(embedded) => match &embedded.resource {
             EmbeddedResourceResource::TextResourceContents(text) => {
