@@ -138,9 +138,9 @@ async fn nobody_waits_for_an_answer_that_came_and_could_not_be_read() {
         r#"{"code":-32014,"message":"the line is longer than 100 bytes","data":{"kind":"line_too_long","limit":100}}"#;
     let expected = [
         "too long: error the answer can't be read: the line is longer than 100 bytes",
-        "no JSON: error the answer can't be read: the line is not JSON at column 43",
+        "no JSON: error the answer can't be read: the line is not JSON at column 42",
         r#"no version: error the answer can't be read: `jsonrpc` is not "2.0""#,
-        "no UTF-8: error the answer can't be read: the line is not UTF-8 at byte 36",
+        "no UTF-8: error the answer can't be read: the line is not UTF-8 at byte 35",
         "nothing: null",
         &format!("unreadable - {too_long}"),
         r#"unreadable 6 {"code":-32600,"message":"a message has a `method`, a `result` or an `error`"}"#,
