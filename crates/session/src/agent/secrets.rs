@@ -1,5 +1,5 @@
-//! The secrets that an agent process was given with MCP servers. An agent may quote them where it says what went wrong,
-//! and that is logged and recorded: without them.
+//! The secrets that an agent process was given, with MCP servers and in its environment. An agent may quote them where it
+//! says what went wrong, and that is logged and recorded: without them.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -95,10 +95,11 @@ impl AgentSource {
         Error::AgentFailed { agent: self.program().to_owned(), what: what.into(), stderr }
     }
 
-    /// Starts the agent, which may come to know `secrets`; gives its input and its output.
+    /// Starts the agent, which may come to know `secrets`, and knows what it is given here; gives its input and its output.
     pub(super) fn start(&self, secrets: &Arc<Secrets>) -> Result<(Body, Input, Output), Error> {
         match &self.0 {
             Source::Program(command) => {
+                secrets.learn(command.command.env.iter().map(|(_, value)| value.clone()).collect());
                 let secrets = Arc::clone(secrets);
                 let started = Process::start_logged_as(&command.command, move |line| secrets.hide(line).into_owned());
                 let (process, stdin, stdout) = started.map_err(|error| {

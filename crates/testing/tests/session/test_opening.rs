@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use rejoin::{AgentCommand, Sharing};
 use rejoin_store::SqliteStore;
 use rejoin_testing::{TempStore, fold};
+use rejoin_wire::Command;
 use serde_json::{Value, json};
 
 use crate::world::{agent_that_can, plain_agent};
@@ -76,6 +78,19 @@ async fn secrets_of_mcp_servers_are_in_no_file_also_if_the_agent_tells_them_befo
     let stderr = error_data(&told)["stderr"].as_str().unwrap().to_owned();
     assert!(stderr.contains("connecting to") && stderr.contains(r#""value":"[hidden]""#), "{stderr}");
     assert_eq!(["connecting to", "hidden "].map(|word| kept.files_hold(word)), [true, false]);
+}
+
+#[tokio::test]
+async fn what_an_agent_is_given_in_its_environment_is_told_to_nobody() {
+    let args = ["-c", "echo no luck with $TOKEN >&2; exit 3"].map(str::to_owned).to_vec();
+    let env = vec![("TOKEN".to_owned(), "hush-hush".to_owned())];
+    let command = Command { program: "sh".to_owned(), args, env, cwd: None };
+    let world = plain_agent().agent(AgentCommand { name: None, command, sharing: Sharing::Shared }).start();
+    let client = world.client().await;
+
+    let told = client.call("session/new", json!({ "cwd": world.cwd(), "mcpServers": [] })).await.unwrap_err();
+
+    assert_eq!(error_data(&told)["stderr"], "no luck with [hidden]");
 }
 
 #[tokio::test]
