@@ -7,6 +7,7 @@ from measure import PROMPTS, ROUNDS, SESSIONS, TURNS
 # What stays an agent's business behind rejoin, and why.
 AGENTS_OWN = {
     "mcp.": "the servers of a session are connected by the agent",
+    "close.ends-servers": "so they are ended by the agent",
     "tools.": "its tools are its own",
     "wire.own-methods": "methods of its own are passed on as they are",
     "wire.no-leftovers": "a process that detaches itself from the agent's group can't be told from a service of the user's",

@@ -90,7 +90,7 @@ async fn what_an_agent_is_given_in_its_environment_is_told_to_nobody() {
 
     let told = client.call("session/new", json!({ "cwd": world.cwd(), "mcpServers": [] })).await.unwrap_err();
 
-    assert_eq!(error_data(&told)["stderr"], "no luck with [hidden]");
+    assert_eq!(error_data(&told)["stderr"], "no luck with [hidden]\n");
 }
 
 #[tokio::test]
