@@ -80,7 +80,7 @@ impl BuiltInAgent {
 
     /// Summarises the conversation so far, as the user wants.
     async fn compact(&self, turn: &Turn<OpenSession>) -> Result<(), AgentError> {
-        let mut context = Context::of(&turn.history());
+        let mut context = Context::of(turn.history());
         if context.messages().is_empty() {
             return turn.say("There is nothing to summarise yet.\n").await;
         }

@@ -34,7 +34,7 @@ pub(crate) async fn run(
     }
     let provider = agent.providers.of(&model)?.as_ref();
     let info = info_of(&model, &turn.session().models);
-    let mut context = Context::of(&turn.history());
+    let mut context = Context::of(turn.history());
     if parts != parts_of(turn.prompt()) {
         Kept::Prompt(parts.clone()).keep(turn).await?;
     }

@@ -43,7 +43,7 @@ impl Agent for Notes {
     async fn prompt(&self, turn: Turn<PathBuf>) -> Result<StopReason, AgentError> {
         let text = turn.prompt_text();
         if text.trim() == "/count" {
-            turn.say(format!("{} so far.", notes_in(&turn.history()))).await?;
+            turn.say(format!("{} so far.", notes_in(turn.history()))).await?;
         } else if let Some(note) = text.strip_prefix("note ") {
             let said = if write(&turn, note).await? { "Noted." } else { "As you like." };
             turn.say(said).await?;

@@ -9,13 +9,11 @@ use agent_client_protocol_schema::v1::{
     NoticeSeverity, SessionId, SessionUpdate,
 };
 use rejoin_store::new_session_id;
-use rejoin_transcript::Json;
 use rejoin_transcript::json::{Object, write_string};
 use rejoin_wire::{Connection, Outcome};
 use serde_json::json;
 use tokio::sync::{Notify, oneshot};
 
-use super::history::history;
 use super::log::Log;
 use super::{AgentError, Past};
 use crate::lock::lock;
@@ -53,11 +51,9 @@ impl SessionContext {
         client: ClientCapabilities,
         connection: Connection<Answer>,
     ) -> Self {
-        let log = Log::of(request.meta.as_ref());
-        // It is in the log now, and may be big.
-        if let Some(ours) = request.meta.as_mut().and_then(|meta| meta.get_mut("rejoin")?.as_object_mut()) {
-            ours.remove("transcript");
-        }
+        // It may be big, and is in the log from now on.
+        let ours = request.meta.as_mut().and_then(|meta| meta.get_mut("rejoin")?.as_object_mut());
+        let log = Log::of(ours.and_then(|ours| ours.remove("transcript")));
         let (refresh, remarks) = (Notify::new(), Mutex::default());
         Self(Arc::new(Inner { id, request, client, connection, log, refresh, remarks }))
     }
@@ -89,8 +85,8 @@ impl SessionContext {
 
     /// The conversation so far, from the record; nothing in a new session. In a turn, [`Turn::history`](super::Turn::history)
     /// is what was before it.
-    pub fn history(&self) -> Vec<Past> {
-        history(&self.0.log.first(self.0.log.len()))
+    pub fn history(&self) -> Arc<Vec<Past>> {
+        self.0.log.so_far()
     }
 
     /// What the client can do.
@@ -100,9 +96,9 @@ impl SessionContext {
 
     /// Sends an update. When this returns, it is on its way, in its place.
     pub async fn send(&self, update: SessionUpdate) -> Result<(), AgentError> {
-        let update = serde_json::to_string(&update).map_err(AgentError::failed)?;
-        let params = Object::default().with("sessionId", &write_string(&self.id().0)).with("update", &update).finish();
-        self.0.log.push(Json::from_stored(update));
+        let json = serde_json::to_string(&update).map_err(AgentError::failed)?;
+        let params = Object::default().with("sessionId", &write_string(&self.id().0)).with("update", &json).finish();
+        self.0.log.push(update);
         Ok(self.0.connection.notify("session/update", &params).await?)
     }
 

@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1::{
-    CancelNotification, ClientCapabilities, CloseSessionRequest, ContentChunk, InitializeRequest, NewSessionRequest,
-    PromptRequest, PromptResponse, SessionConfigOptionCategory, SessionId, SessionUpdate,
-    SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest, StopReason,
+    CancelNotification, ClientCapabilities, CloseSessionRequest, InitializeRequest, NewSessionRequest, PromptRequest,
+    PromptResponse, SessionConfigOptionCategory, SessionId, SetSessionConfigOptionRequest,
+    SetSessionConfigOptionResponse, SetSessionModeRequest, StopReason,
 };
 use futures::FutureExt;
 use rejoin_store::new_session_id;
-use rejoin_transcript::Json;
 use rejoin_wire::{Connection, Incoming, Options, RawValue, Received, RequestId, RpcError};
 use serde::Serialize;
 use serde_json::json;
@@ -204,15 +203,11 @@ impl<A: Agent> Host<A> {
         cancellation: CancellationToken,
     ) -> Result<StopReason, RpcError> {
         let context = session.context.clone();
-        let log_len = context.0.log.len();
-        for block in &prompt.prompt {
-            let update = SessionUpdate::UserMessageChunk(ContentChunk::new(block.clone()));
-            context.0.log.push(Json::from_stored(write(&update)?));
-        }
+        let history = context.0.log.begin_turn(&prompt.prompt);
         context.turn_began().await.map_err(|error| error.to_rpc())?;
         let state = Arc::clone(&session.state);
         let choosing = Arc::clone(session) as Arc<_>;
-        let turn = Turn { context, session: state, prompt, cancellation: cancellation.clone(), log_len, choosing };
+        let turn = Turn { context, session: state, prompt, cancellation: cancellation.clone(), history, choosing };
         let done = tokio::select! {
             done = AssertUnwindSafe(self.agent.prompt(turn)).catch_unwind() => done,
             () = given_up(&cancellation) => Ok(Err(AgentError::Cancelled)),

@@ -9,7 +9,6 @@ use agent_client_protocol_schema::v1::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::history::history;
 use super::session::Choosing;
 use super::{AgentError, Chosen, Past, SessionContext};
 
@@ -21,8 +20,7 @@ pub struct Turn<S> {
     pub(super) session: Arc<S>,
     pub(super) prompt: PromptRequest,
     pub(super) cancellation: CancellationToken,
-    /// How much was said before.
-    pub(super) log_len: usize,
+    pub(super) history: Arc<Vec<Past>>,
     pub(super) choosing: Arc<dyn Choosing>,
 }
 
@@ -52,8 +50,8 @@ impl<S> Turn<S> {
     }
 
     /// The conversation before this turn, from the record.
-    pub fn history(&self) -> Vec<Past> {
-        history(&self.context.0.log.first(self.log_len))
+    pub fn history(&self) -> &[Past] {
+        &self.history
     }
 
     /// What is chosen now. It may change during the turn.

@@ -164,13 +164,15 @@ async fn the_conversation_is_there_in_every_turn_also_after_a_restart() {
     let (client, session) = world.client_with_session().await;
     client.turn(&session, "say one").await;
     client.turn(&session, "think hm").await;
+    client.turn(&session, "plan nothing").await;
     client.turn(&session, "permit").await;
 
     let known = said(&client, &session, "recall").await;
 
     let outcome = r#"{"outcome":"selected","optionId":"yes"}"#;
     let before = format!(
-        "user: say one | agent: one | user: think hm | thought: hm | user: permit | tool: Jump Pending | agent: {outcome}"
+        "user: say one | agent: one | user: think hm | thought: hm | user: plan nothing | user: permit | \
+         tool: Jump Pending | agent: {outcome}"
     );
     assert_eq!(known, format!("agent: {before}"));
     client.leave().await;
