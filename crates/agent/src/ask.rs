@@ -57,7 +57,7 @@ pub(crate) async fn ask(
     let mut n_before = 0;
     loop {
         let mut answer = Answer::default();
-        let error = match hear(turn, provider, request.clone(), shown, &mut answer).await {
+        let error = match hear(turn, provider, request, shown, &mut answer).await {
             Ok(()) => return Ok(answer),
             Err(error) => error,
         };
@@ -75,7 +75,7 @@ pub(crate) async fn ask(
 async fn hear(
     turn: &Turn<OpenSession>,
     provider: &dyn Provider,
-    request: Request,
+    request: &Request,
     shown: &Shown,
     answer: &mut Answer,
 ) -> Result<(), ModelError> {

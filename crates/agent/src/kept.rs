@@ -69,7 +69,7 @@ pub(crate) fn last_model(past: &[Past]) -> Option<ModelId> {
 impl Kept {
     /// What was kept as `value`; nothing if it is something else.
     pub(crate) fn read(value: &Value) -> Option<Self> {
-        serde_json::from_value(value.clone()).ok()
+        Self::deserialize(value).ok()
     }
 
     /// Keeps it, here in the record.

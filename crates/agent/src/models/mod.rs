@@ -222,7 +222,7 @@ pub(crate) trait Provider: Send + Sync {
     async fn models(&self) -> Result<Vec<ModelInfo>, ModelError>;
 
     /// Asks a model. Dropping the stream ends the request.
-    async fn ask(&self, request: Request) -> Result<BoxStream<'static, Result<Event, ModelError>>, ModelError>;
+    async fn ask(&self, request: &Request) -> Result<BoxStream<'static, Result<Event, ModelError>>, ModelError>;
 }
 
 /// Asks a provider which models it has, for a person who wants to know whether it can be used. The error says why not, and

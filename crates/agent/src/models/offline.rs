@@ -25,7 +25,7 @@ impl Provider for Offline {
         Ok(vec![ModelInfo { title: "Echo (no model)".to_owned(), ..ModelInfo::of(ModelId::offline()) }])
     }
 
-    async fn ask(&self, request: Request) -> Result<BoxStream<'static, Result<Event, ModelError>>, ModelError> {
+    async fn ask(&self, request: &Request) -> Result<BoxStream<'static, Result<Event, ModelError>>, ModelError> {
         let heard = match request.messages.last() {
             Some(Message::User(parts)) => parts.iter().filter_map(Part::text).collect::<Vec<_>>().join("\n"),
             Some(Message::Assistant(_) | Message::ToolResult { .. }) | None => String::new(),

@@ -183,15 +183,15 @@ impl Provider for Remote {
         Ok(models)
     }
 
-    async fn ask(&self, request: Request) -> Result<BoxStream<'static, Result<Event, ModelError>>, ModelError> {
+    async fn ask(&self, request: &Request) -> Result<BoxStream<'static, Result<Event, ModelError>>, ModelError> {
         let endpoint = Endpoint::of(&self.config)?;
         let key = self.key.get().await?;
-        let mut begun = self.begin_with(&request, &endpoint, key.clone()).await;
+        let mut begun = self.begin_with(request, &endpoint, key.clone()).await;
         let refused = key.filter(|_| matches!(begun, Err(ModelError::Auth(_))));
         if let Some(refused) = refused
             && let Some(newer) = self.key.newer(&refused).await?
         {
-            begun = self.begin_with(&request, &endpoint, Some(newer)).await;
+            begun = self.begin_with(request, &endpoint, Some(newer)).await;
         }
         let (first, answer) = begun?;
         Ok(answer.events(first))
