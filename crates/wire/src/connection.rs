@@ -4,10 +4,11 @@
 //! with [`Closed`] before it was sent. No line that comes in ends the connection.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
+use crate::lock::lock;
 use crate::message::{Message, NoMessage};
 use crate::reader::{CHUNK, Line, LineSplitter};
 use crate::writer::Writer;
@@ -327,9 +328,4 @@ impl<T> OpenRequests<T> {
     fn take_first(&mut self) -> Option<T> {
         self.tags.pop_first().map(|(_, tag)| tag)
     }
-}
-
-/// Each change is one step, so what a panicking holder left behind is whole.
-fn lock<T>(open: &Mutex<OpenRequests<T>>) -> MutexGuard<'_, OpenRequests<T>> {
-    open.lock().unwrap_or_else(PoisonError::into_inner)
 }

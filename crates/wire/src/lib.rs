@@ -6,11 +6,13 @@
 
 mod connection;
 mod error;
+mod lock;
 mod message;
 mod process;
 mod reader;
 mod rpc_error;
 mod stderr;
+mod stdin;
 mod watchdog;
 mod writer;
 
@@ -21,3 +23,4 @@ pub use process::{Command, Process};
 pub use reader::{Line, LineSplitter};
 pub use rpc_error::{Outcome, RpcError};
 pub use serde_json::value::RawValue;
+pub use stdin::Stdin;

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal as Kill, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -20,7 +20,9 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::ProcessError;
+use crate::lock::lock;
 use crate::stderr::Tail;
+use crate::stdin::{ReadCount, Stdin};
 use crate::watchdog::Watchdog;
 
 /// Looks whether a process has ended, without reaping it.
@@ -53,6 +55,7 @@ pub struct Command {
 pub struct Process {
     id: u32,
     group: Arc<Mutex<Group>>,
+    read: ReadCount,
     tail: Arc<Mutex<Tail>>,
     exit: watch::Receiver<Option<ExitStatus>>,
     /// Tells the attendant that the group was killed.
@@ -65,7 +68,7 @@ impl Process {
     /// Starts the program of `command`, and gives the pipes to it and from it. What it writes to stderr is logged too.
     ///
     /// Must be called inside a Tokio runtime, on which tasks then attend to the program.
-    pub fn start(command: &Command) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
+    pub fn start(command: &Command) -> Result<(Self, Stdin, ChildStdout), ProcessError> {
         Self::start_logged_as(command, str::to_owned)
     }
 
@@ -73,19 +76,19 @@ impl Process {
     pub fn start_logged_as(
         command: &Command,
         as_logged: impl Fn(&str) -> String + Send + Sync + 'static,
-    ) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
+    ) -> Result<(Self, Stdin, ChildStdout), ProcessError> {
         Self::launch(command, move |id, line| tracing::debug!(id, "stderr: {}", as_logged(line)))
     }
 
     /// The same, and nothing of what it writes to stderr is logged: it may be anything.
-    pub fn start_unlogged(command: &Command) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
+    pub fn start_unlogged(command: &Command) -> Result<(Self, Stdin, ChildStdout), ProcessError> {
         Self::launch(command, |_, _| {})
     }
 
     fn launch(
         command: &Command,
         log: impl Fn(u32, &str) + Send + Sync + 'static,
-    ) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
+    ) -> Result<(Self, Stdin, ChildStdout), ProcessError> {
         let failed = |source| ProcessError::CannotStart { program: command.program.clone(), source };
         let exits = signal(SignalKind::child()).map_err(failed)?;
         let mut child = spawn(command)?;
@@ -98,11 +101,13 @@ impl Process {
             failed(source)
         })?;
 
+        let (stdin, read) = Stdin::new(stdin);
         let (exit_sender, exit) = watch::channel(None);
         let (attending, attended) = watch::channel(());
         let process = Self {
             id: child.id(),
             group: Arc::new(Mutex::new(Group { number: group, is_reaped: false })),
+            read,
             tail: Arc::default(),
             exit,
             is_killed: Arc::default(),
@@ -135,6 +140,12 @@ impl Process {
         let id = i32::try_from(self.id).ok().and_then(Pid::from_raw);
         // One that is not ours any more was reaped.
         id.is_none_or(|id| !matches!(waitid(WaitId::Pid(id), LOOK), Ok(None)))
+    }
+
+    /// How many bytes of its stdin have been read, by the program or what it started; all that were written, where the
+    /// system does not tell.
+    pub fn n_read(&self) -> u64 {
+        self.read.n_read()
     }
 
     /// The last lines that were written to stderr: at most 20 lines and 4 KiB. What is not UTF-8 becomes U+FFFD.
@@ -289,9 +300,4 @@ fn kill(group: Pid, signal: Kill) {
         Ok(()) | Err(rustix::io::Errno::SRCH) => {}
         Err(error) => tracing::debug!(%error, group = group.as_raw_nonzero(), "the group could not be signalled"),
     }
-}
-
-/// Each change is one step, so what a panicking holder left behind is whole.
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,7 +12,7 @@ use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::RoleClient;
 use rmcp::transport::Transport;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::process::ChildStdout;
 use tokio::sync::Mutex;
 
 use super::message::Messages;
@@ -34,7 +34,7 @@ pub(crate) struct Stdio {
 
 /// A program's standard input, which can be closed from outside.
 #[derive(Clone)]
-pub(crate) struct Stdin(Arc<Mutex<Option<ChildStdin>>>);
+pub(crate) struct Stdin(Arc<Mutex<Option<rejoin_wire::Stdin>>>);
 
 impl Stdin {
     /// Closes it, unless something is being written: then the program does not read it anyway.
@@ -46,7 +46,7 @@ impl Stdin {
 }
 
 impl Stdio {
-    pub(crate) fn new(stdin: ChildStdin, stdout: ChildStdout, limit: usize) -> (Self, Stdin) {
+    pub(crate) fn new(stdin: rejoin_wire::Stdin, stdout: ChildStdout, limit: usize) -> (Self, Stdin) {
         let stdin = Stdin(Arc::new(Mutex::new(Some(stdin))));
         let pipes = Self {
             stdin: stdin.clone(),
@@ -107,7 +107,7 @@ impl Transport<RoleClient> for Stdio {
     }
 }
 
-async fn write(stdin: &mut ChildStdin, line: &[u8]) -> io::Result<()> {
+async fn write(stdin: &mut rejoin_wire::Stdin, line: &[u8]) -> io::Result<()> {
     stdin.write_all(line).await?;
     stdin.flush().await
 }

@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::reading::session_of;
-use super::routes::{AgentEvent, Events, Expected, Restored, Routes, SESSION_ROOM};
+use super::routes::{AgentEvent, Events, Expected, Position, Restored, Routes, SESSION_ROOM};
 use super::seat::end_if_done;
 use super::secrets::{HidingTap, Secrets};
 use super::source::{AgentSource, Body};
@@ -200,7 +200,7 @@ impl Link {
         limit: Duration,
     ) -> Result<Box<RawValue>, Error> {
         let (caller, answer) = oneshot::channel();
-        let id = self.send(method, params, Reply::Caller(caller));
+        let (id, _) = self.send(method, params, Reply::Caller(caller));
         self.wait(method, &id, answer, limit).await
     }
 
@@ -213,7 +213,8 @@ impl Link {
         note: impl FnOnce(RequestId),
     ) -> Result<Box<RawValue>, Error> {
         let (caller, answer) = oneshot::channel();
-        note(self.send(method, params, Reply::Caller(caller)));
+        let (id, _) = self.send(method, params, Reply::Caller(caller));
+        note(id);
         answer.await.unwrap_or_else(|_| Err(self.why_gone()))
     }
 
@@ -237,7 +238,7 @@ impl Link {
         let (events, receiver) = mpsc::channel(SESSION_ROOM);
         let (caller, answer) = oneshot::channel();
         let _opening = OpeningGuard::new(self);
-        let id = self.send(method, params, Reply::Opener { events, caller });
+        let (id, _) = self.send(method, params, Reply::Opener { events, caller });
         let result = self.wait(method, &id, answer, limit).await?;
         Ok((result, receiver))
     }
@@ -296,18 +297,25 @@ impl Link {
         self.lock().unsettled_for(id, expected)
     }
 
-    /// Sends a prompt; its answer comes among the events of the agent's session `id`.
-    pub(crate) fn prompt(&self, id: &str, turn: u32, params: &str) -> Result<(), Error> {
+    /// Sends a prompt, and says where it begins; its answer comes among the events of the agent's session `id`.
+    pub(crate) fn prompt(&self, id: &str, turn: u32, params: &str) -> Result<Position, Error> {
         let events = self.lock().events(id);
         let events = events.ok_or_else(|| self.why_gone())?;
-        self.send("session/prompt", params, Reply::Turn { events, turn });
-        Ok(())
+        let (_, position) = self.send("session/prompt", params, Reply::Turn { events, turn });
+        Ok(position)
+    }
+
+    /// Whether the agent has read, or may have, anything of what begins at `position`. When it is gone, this does not change
+    /// any more.
+    pub(crate) fn has_read(&self, position: Position) -> bool {
+        self.body.n_read() > position.0
     }
 
     /// Passes a request on; its answer comes among the events of the agent's session `id`.
     pub(crate) fn pass_for(&self, id: &str, method: &str, params: &str, ticket: u64) -> Option<RequestId> {
         let events = self.lock().events(id)?;
-        Some(self.send(method, params, Reply::Passed { events, ticket }))
+        let (id, _) = self.send(method, params, Reply::Passed { events, ticket });
+        Some(id)
     }
 
     /// Sends a notification.
@@ -395,20 +403,24 @@ impl Link {
         self.body.end().await;
     }
 
-    fn send(&self, method: &str, params: &str, reply: Reply) -> RequestId {
+    fn send(&self, method: &str, params: &str, reply: Reply) -> (RequestId, Position) {
         let (id, line) = self.connection.begin(method, params, reply);
         if self.is_gone() {
             // Nobody would ever answer; to drop the reply tells whoever waits.
             drop(self.connection.forget(&id));
         }
-        self.post(line);
-        id
+        (id, self.post(line))
     }
 
-    fn post(&self, line: String) {
-        self.lock().last_used = Instant::now();
+    /// Has `line` sent behind all others, and says where it begins.
+    fn post(&self, line: String) -> Position {
+        let mut routes = self.lock();
+        routes.last_used = Instant::now();
+        let begin = routes.end;
+        routes.end = Position(begin.0 + line.len() as u64);
         // Nobody takes it when the process is gone, and then everyone who waits is told so.
         let _ = self.outbox.send(line);
+        begin
     }
 
     async fn wait<T>(

@@ -22,6 +22,6 @@ pub(crate) use opening::Opening;
 pub(crate) use requests::choice_request;
 pub use restore::Restore;
 pub(crate) use restore::{Opened, Opener, Remark, Rung};
-pub(crate) use routes::{AgentEvent, Events};
+pub(crate) use routes::{AgentEvent, Events, Position};
 pub(crate) use seat::Seat;
 pub use source::{AgentCommand, AgentSource, Sharing};

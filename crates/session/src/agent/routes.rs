@@ -73,7 +73,13 @@ pub(crate) struct Routes {
     pub(super) seats: usize,
     /// When something was last said, either way.
     pub(crate) last_used: Instant,
+    /// Where the next line that the agent is sent begins.
+    pub(super) end: Position,
 }
+
+/// A place in all that an agent was sent, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Position(pub(super) u64);
 
 impl Default for Routes {
     fn default() -> Self {
@@ -86,6 +92,7 @@ impl Default for Routes {
             is_retired: false,
             seats: 0,
             last_used: Instant::now(),
+            end: Position::default(),
         }
     }
 }

@@ -183,6 +183,14 @@ impl Body {
         }
     }
 
+    /// How many bytes of what it was sent it has read, as far as that can be known: else all of them.
+    pub(super) fn n_read(&self) -> u64 {
+        match self {
+            Self::Process(process) => process.n_read(),
+            Self::Task { .. } => u64::MAX,
+        }
+    }
+
     /// The last of what it wrote for people.
     pub(super) fn stderr_tail(&self) -> String {
         match self {

@@ -57,8 +57,11 @@ impl Live {
                 Err(error) => return Next::Happened(Event::AgentNotReady(error)),
             },
             Effect::SendPrompt { turn, ticket } => {
-                if let Err(error) = self.send_prompt(turn, ticket).await {
-                    return Next::Happened(Event::AgentGone(error));
+                if let Err(error) = self.say_unsaid().await {
+                    return Next::Happened(Event::StoreFailed(error));
+                }
+                if let Err(error) = self.send_prompt(turn, ticket) {
+                    return Next::Happened(self.lose_agent(error));
                 }
             }
             Effect::SendCancel => {
@@ -159,8 +162,8 @@ impl Live {
         Ok(self.recorder()?.flush().await?)
     }
 
-    async fn send_prompt(&mut self, turn: u32, ticket: Ticket) -> Result<(), Error> {
-        self.say_unsaid().await?;
+    fn send_prompt(&mut self, turn: u32, ticket: Ticket) -> Result<(), Error> {
+        (self.prompted_at, self.has_heard) = (None, false);
         let Some(prompt) = self.prompts.get(&ticket) else { return Ok(()) };
         let Some(agent) = self.agent.open() else { return Err(Error::Ended) };
         let mut params = agent.own_params(prompt.params.as_str());
@@ -171,7 +174,7 @@ impl Live {
             params = replace_member(&params, "prompt", &blocks).unwrap_or(params);
             self.echo = Echo::of(&Json::from_stored(blocks));
         }
-        self.has_heard = false;
-        agent.link.prompt(&agent.id, turn, &params)
+        self.prompted_at = Some(agent.link.prompt(&agent.id, turn, &params)?);
+        Ok(())
     }
 }

@@ -6,7 +6,7 @@ use rejoin_transcript::{Fact, Step, StepKind};
 use rejoin_wire::{Outcome, RawValue, notification_line};
 
 use super::Live;
-use super::agent_side::{AgentInput, AgentSide};
+use super::agent_side::{AgentInput, AgentSide, OpenAgent};
 use crate::Error;
 use crate::agent::AgentEvent;
 use crate::policy::step_of;
@@ -85,7 +85,7 @@ impl Live {
                     // One that does not know the session may be able to open it; one that has just opened it is not.
                     self.lost = self.is_unproven().then_some(if outcome.is_ok() { REFUSED } else { UNKNOWN });
                     self.leave_agent();
-                    self.handle(Event::Forgotten).await;
+                    self.handle(Event::Untaken).await;
                 }
                 AgentEvent::Answered { turn, outcome } => {
                     if outcome.is_ok() {
@@ -142,9 +142,22 @@ impl Live {
         }
     }
 
-    pub(super) async fn agent_gone(&mut self, error: Error) {
+    async fn agent_gone(&mut self, error: Error) {
+        let event = self.lose_agent(error);
+        self.handle(event).await;
+    }
+
+    /// The agent is gone; says what that is to the turn. Nothing came of a prompt that nobody has read.
+    pub(super) fn lose_agent(&mut self, error: Error) -> Event {
+        let was_read = |agent: &mut OpenAgent| self.prompted_at.is_some_and(|at| agent.link.has_read(at));
+        let is_untaken = !self.has_heard && self.agent.open().is_some_and(|agent| !was_read(agent));
         self.leave_agent();
-        self.handle(Event::AgentGone(error)).await;
+        let turn = self.machine.turn();
+        if is_untaken && self.machine.is_in_turn() && self.repeated != turn {
+            self.repeated = turn;
+            return Event::Untaken;
+        }
+        Event::AgentGone(error)
     }
 }
 

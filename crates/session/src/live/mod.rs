@@ -28,7 +28,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use crate::Error;
-use crate::agent::{Opening, Remark};
+use crate::agent::{Opening, Position, Remark};
 use crate::capabilities::ClientProfile;
 use crate::choices::Choice;
 use crate::client::{Client, Responder};
@@ -142,9 +142,11 @@ pub(crate) struct Live {
     passed: HashMap<u64, Responder>,
     /// Whether the agent has to open the session again when the turn has ended.
     must_reopen: bool,
+    /// Where the last prompt begins in what the agent was sent; nothing if it could not be sent.
+    prompted_at: Option<Position>,
     /// Whether the agent said anything since it was prompted.
     has_heard: bool,
-    /// The turn whose prompt was sent a second time, because the agent had forgotten the session.
+    /// The turn whose prompt was sent a second time, because the agent did not take it.
     repeated: u32,
     /// Why what the agent has of the session is of no use.
     lost: Option<&'static str>,
@@ -183,6 +185,7 @@ impl Live {
             echo: Echo::default(),
             passed: HashMap::new(),
             must_reopen: false,
+            prompted_at: None,
             has_heard: false,
             repeated: 0,
             lost: None,

@@ -37,8 +37,9 @@ pub(crate) enum Event {
         /// The result, or the error.
         answer: Answer,
     },
-    /// The agent did not take the prompt: it has forgotten the session, and has to open it again.
-    Forgotten,
+    /// The agent did not take the prompt: it has forgotten the session, or ended before it read the prompt. The session has
+    /// to be opened again.
+    Untaken,
     /// The agent process ended.
     AgentGone(Error),
     /// A client cancelled: the turn, and every prompt that waits.

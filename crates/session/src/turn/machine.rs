@@ -100,10 +100,11 @@ impl Machine {
                 }
             }
             Event::Answered { turn, answer } => self.answered(turn, answer, &mut effects),
-            Event::Forgotten => match self.phase {
+            Event::Untaken => match self.phase {
                 Phase::Running { ticket, is_cancelled: true } => self.end_cancelled(ticket, &mut effects),
                 Phase::Running { ticket, is_cancelled: false } => {
                     self.phase = Phase::Opening(ticket);
+                    self.cancel_asks(|_| true, &mut effects);
                     effects.push(Effect::OpenAgent);
                 }
                 Phase::Idle | Phase::Opening(_) => {}

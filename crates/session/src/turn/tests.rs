@@ -34,7 +34,7 @@ fn event_of(text: &str) -> Event {
             },
         },
         "fail" => Event::Answered { turn: turn(), answer: Answer::Failed(Error::Cancelled) },
-        "forgotten" => Event::Forgotten,
+        "untaken" => Event::Untaken,
         "gone" => Event::AgentGone(Error::Cancelled),
         "cancel" => Event::Cancelled,
         "take-back" => Event::TakenBack(Ticket(number())),
@@ -266,12 +266,13 @@ fn an_agent_that_forgot_the_session_opens_it_again_and_gets_the_prompt() {
     check(
         WhileBusy::Queue,
         r#"
+        permission 1 ->
         prompt 1 -> begin 1 for 1, open
         ready -> send 1 for 1
-        forgotten -> open
+        untaken -> cancel-ask 1, open
         ready -> send 1 for 1
         stop 1 end_turn -> end 1 end_turn, answer 1 {"stopReason":"end_turn","usage":7}
-        forgotten ->
+        untaken ->
         "#,
     );
 }

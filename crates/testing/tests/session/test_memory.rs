@@ -52,6 +52,26 @@ async fn an_agent_that_was_killed_while_idle_is_started_for_the_next_prompt() {
     assert_eq!(recalled(&client, &session).await, "agent: say one | recall");
 }
 
+#[tokio::test]
+async fn a_prompt_that_a_dying_agent_has_not_read_is_given_to_the_next() {
+    let world = agent_that_can(&["load"]).with_memory().start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "say one").await;
+    let pid = process_of(&world, 0);
+    // From now on it is as one that is being killed: it is there, and reads nothing.
+    assert!(signal("-STOP", &pid));
+    let from = client.mark();
+    let prompt = client.prompt(&session, "recall").await;
+    while world.agent_got("session/prompt").len() < 2 {
+        tokio::task::yield_now().await;
+    }
+
+    assert!(signal("-9", &pid));
+
+    assert_eq!(prompt.result().await["stopReason"], "end_turn");
+    assert_eq!(fold(&client.updates_since(from, &session)), ["agent: say one | recall"]);
+}
+
 /// The process of the agent that got the `n`th prompt.
 fn process_of(world: &World, n: usize) -> String {
     let agents_id = world.agent_got("session/prompt")[n]["sessionId"].as_str().unwrap().to_owned();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rejoin_wire::{Command, Connection, Options, Process, ProcessError, Received};
 use rustix::process::{Pid, Signal, WaitIdOptions, kill_process, waitid};
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 
 /// A program, and something it starts, that exit neither when their stdin ends nor when they are told to. The second
@@ -74,6 +74,20 @@ async fn a_connection_works_through_a_process() {
     connection.finish().await;
     assert_eq!(process.wait().await.and_then(|exit| exit.code()), Some(0));
     process.end().await;
+}
+
+#[tokio::test]
+async fn it_is_known_how_much_a_program_has_read_also_when_it_is_gone() {
+    let (process, mut stdin, stdout) = Process::start(&shell("read -r line; echo; exec sleep 1000")).unwrap();
+    stdin.write_all(b"read\n").await.unwrap();
+    BufReader::new(stdout).read_line(&mut String::new()).await.unwrap();
+    stdin.write_all(b"not read\n").await.unwrap();
+    let while_it_runs = process.n_read();
+    process.kill().await;
+    let refused = stdin.write_all(b"too late\n").await;
+    let when_it_is_gone = process.n_read();
+    drop(stdin);
+    assert_eq!((while_it_runs, when_it_is_gone, process.n_read(), refused.is_err()), (5, 5, 5, true));
 }
 
 #[tokio::test]
