@@ -4,7 +4,7 @@
 //! import that was killed is taken up again, and a session that went on elsewhere goes on here, unless it went on here too.
 
 use futures::{Stream, StreamExt, TryStreamExt, pin_mut};
-use rejoin_transcript::{EntryNumber, OpenToolCalls, Session, SessionId, Step, StepKind, Timestamp, Turn, TurnEnd};
+use rejoin_transcript::{EntryNumber, OpenWork, Session, SessionId, Step, StepKind, Timestamp, Turn, TurnEnd};
 
 use crate::{Lease, Owner, SessionStore, StoreError, entries};
 
@@ -201,7 +201,7 @@ impl Taking<'_> {
 /// What must be remembered of the last turn to close it.
 #[derive(Default)]
 struct LastTurn {
-    running: Option<(u32, OpenToolCalls)>,
+    running: Option<(u32, OpenWork)>,
     last_at: Option<Timestamp>,
 }
 
@@ -209,7 +209,7 @@ impl LastTurn {
     fn observe(&mut self, step: &Step) {
         self.last_at = Some(step.at);
         match (step.kind, step.turn) {
-            (StepKind::Prompt, Turn::In(turn)) => self.running = Some((turn, OpenToolCalls::default())),
+            (StepKind::Prompt, Turn::In(turn)) => self.running = Some((turn, OpenWork::default())),
             (StepKind::TurnEnded, Turn::In(turn)) if self.running.as_ref().is_some_and(|(at, _)| *at == turn) => {
                 self.running = None;
             }

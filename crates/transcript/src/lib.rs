@@ -37,6 +37,6 @@ pub use session::{
 pub use settings::{InForce, McpServerNames, McpTransport, Settings};
 pub use time::Timestamp;
 pub use title::{Titles, manual_title};
-pub use turn::{OpenToolCalls, TurnEnd, interrupt};
+pub use turn::{OpenWork, TurnEnd, interrupt};
 pub use update::{UpdateKind, content_text, with_message_id};
 pub use view::{Fold, Item, Message, Part, Role, State, ToolCall, View, What};

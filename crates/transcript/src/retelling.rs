@@ -5,7 +5,7 @@
 //! tool call of it never came to an end.
 
 use crate::json::Members;
-use crate::turn::OpenToolCalls;
+use crate::turn::OpenWork;
 use crate::{Json, MessageId, MessageIds, Step, StepKind, Timestamp, TranscriptError, Turn, TurnEnd, UpdateKind};
 
 /// One thing that is told of a history.
@@ -53,7 +53,7 @@ struct Prompt {
 struct Running {
     last: Timestamp,
     is_answered: bool,
-    open: OpenToolCalls,
+    open: OpenWork,
 }
 
 impl Retelling {
@@ -126,7 +126,7 @@ impl Retelling {
     fn begin_turn(&mut self) -> Result<Vec<Step>, TranscriptError> {
         let Some(Prompt { at, id, blocks }) = self.prompt.take() else { return Ok(Vec::new()) };
         self.turns += 1;
-        self.running = Some(Running { last: at, is_answered: false, open: OpenToolCalls::default() });
+        self.running = Some(Running { last: at, is_answered: false, open: OpenWork::default() });
         let id = id.map_or_else(|| made_up(&mut self.n_ids), MessageId::new);
         let blocks = Json::from_stored(format!("[{}]", blocks.join(",")));
         Ok(vec![Step::prompt(at, self.turns, id, blocks)?])

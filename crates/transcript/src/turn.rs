@@ -51,13 +51,13 @@ impl TurnEnd {
     }
 }
 
-/// The steps that close a turn cut short: each tool call still open is failed and marked as interrupted, then the turn
-/// ends. Nothing, if `entries`, which hold at least the whole last turn, do not end within a turn.
+/// The steps that close a turn cut short: each tool call and compaction still open is failed and marked as interrupted, then
+/// the turn ends. Nothing, if `entries`, which hold at least the whole last turn, do not end within a turn.
 pub fn interrupt(entries: &[Entry], at: Timestamp) -> Vec<Step> {
     let begun = entries.iter().rev().find(|entry| entry.step.kind == StepKind::Prompt);
     let Some(Turn::In(turn)) = begun.map(|entry| entry.step.turn) else { return Vec::new() };
     let is_in_turn = |entry: &&Entry| entry.step.turn == Turn::In(turn);
-    let mut open = OpenToolCalls::default();
+    let mut open = OpenWork::default();
     for entry in entries.iter().filter(is_in_turn) {
         if entry.step.kind == StepKind::TurnEnded {
             return Vec::new();
@@ -69,54 +69,91 @@ pub fn interrupt(entries: &[Entry], at: Timestamp) -> Vec<Step> {
     steps
 }
 
-/// The tool calls of a turn whose last status is not final.
+/// What was begun in a turn and has not ended: tool calls, and compactions.
 #[derive(Debug, Default)]
-pub struct OpenToolCalls {
+pub struct OpenWork {
     /// By the ids, as JSON.
-    is_open: BTreeMap<String, bool>,
+    is_open: BTreeMap<(Work, String), bool>,
 }
 
-impl OpenToolCalls {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Work {
+    ToolCall,
+    Compaction,
+}
+
+impl OpenWork {
     /// Takes over what `step`, the turn's next, tells.
     pub fn observe(&mut self, step: &Step) {
-        let is_tool = matches!(step.kind, StepKind::Update(UpdateKind::ToolCall | UpdateKind::ToolCallUpdate));
-        if !is_tool || step.audience != Audience::Client {
+        let StepKind::Update(kind) = step.kind else { return };
+        let is_work = matches!(kind, UpdateKind::ToolCall | UpdateKind::ToolCallUpdate | UpdateKind::Other);
+        if !is_work || step.audience != Audience::Client {
             return;
         }
         let Some(members) = Members::read(step.body.as_str()) else { return };
-        let Some(id) = members.get_some("toolCallId") else { return };
+        let work = match kind {
+            UpdateKind::Other if members.get_string("sessionUpdate").as_deref() != Some(COMPACTION) => return,
+            UpdateKind::Other => Work::Compaction,
+            _ => Work::ToolCall,
+        };
+        let Some(id) = members.get_some(work.id_member()) else { return };
         match members.get_some("status") {
             Some(status) => {
-                self.is_open.insert(id.to_owned(), !matches!(status, "\"completed\"" | "\"failed\""));
+                self.is_open.insert((work, id.to_owned()), work.is_open_at(status));
             }
             // An update without a status leaves it as it was, also in a call of an earlier turn.
-            None if step.kind == StepKind::Update(UpdateKind::ToolCall) => {
-                self.is_open.insert(id.to_owned(), true);
+            None if kind == UpdateKind::ToolCall => {
+                self.is_open.insert((work, id.to_owned()), true);
             }
             None => {}
         }
     }
 
-    /// The steps that fail those still open, marked as interrupted, in the order of their ids.
+    /// The steps that fail what is still open, marked as interrupted: tool calls first, in the order of their ids.
     pub fn fail(self, at: Timestamp, turn: u32) -> Vec<Step> {
         let open = self.is_open.into_iter().filter(|(_, is_open)| *is_open);
-        open.map(|(id, _)| fail_tool_call(at, turn, &id)).collect()
+        open.map(|((work, id), _)| work.fail(at, turn, &id)).collect()
     }
 }
 
-fn fail_tool_call(at: Timestamp, turn: u32, id: &str) -> Step {
-    let body = format!(
-        r#"{{"sessionUpdate":"tool_call_update","toolCallId":{id},"status":"failed","_meta":{{"rejoin":{{"interrupted":true}}}}}}"#
-    );
-    Step {
-        at,
-        turn: Turn::In(turn),
-        kind: StepKind::Update(UpdateKind::ToolCallUpdate),
-        audience: Audience::Client,
-        protocol: 1,
-        message_id: None,
-        extra: None,
-        body: Json::from_stored(body),
+/// The update that tells how a compaction goes on.
+const COMPACTION: &str = "compaction_update";
+
+impl Work {
+    const fn id_member(self) -> &'static str {
+        match self {
+            Self::ToolCall => "toolCallId",
+            Self::Compaction => "compactionId",
+        }
+    }
+
+    /// Whether more is to come after `status`, as JSON.
+    fn is_open_at(self, status: &str) -> bool {
+        match self {
+            Self::ToolCall => !matches!(status, "\"completed\"" | "\"failed\""),
+            Self::Compaction => status == "\"in_progress\"",
+        }
+    }
+
+    fn fail(self, at: Timestamp, turn: u32, id: &str) -> Step {
+        let (kind, name) = match self {
+            Self::ToolCall => (UpdateKind::ToolCallUpdate, "tool_call_update"),
+            Self::Compaction => (UpdateKind::Other, COMPACTION),
+        };
+        let body = format!(
+            r#"{{"sessionUpdate":"{name}","{}":{id},"status":"failed","_meta":{{"rejoin":{{"interrupted":true}}}}}}"#,
+            self.id_member()
+        );
+        Step {
+            at,
+            turn: Turn::In(turn),
+            kind: StepKind::Update(kind),
+            audience: Audience::Client,
+            protocol: 1,
+            message_id: None,
+            extra: None,
+            body: Json::from_stored(body),
+        }
     }
 }
 
@@ -168,6 +205,19 @@ mod tests {
             )
         };
         assert_eq!(bodies, [failed("busy").as_str(), &failed("silent"), r#"{"interrupted":true}"#]);
+    }
+
+    #[test]
+    fn an_interrupted_turn_fails_its_open_compaction_too() {
+        let of = |id: &str, status: &str| {
+            update(1, &format!(r#"{{"sessionUpdate":"compaction_update","compactionId":"{id}","status":"{status}"}}"#))
+        };
+        let other = update(1, r#"{"sessionUpdate":"from_the_future","compactionId":"x","status":"in_progress"}"#);
+        let steps = vec![prompt(1), of("a", "in_progress"), of("a", "cancelled"), of("b", "in_progress"), other];
+        let steps = interrupt(&entries(steps), Timestamp::from_millis(5));
+        let failed = r#"{"sessionUpdate":"compaction_update","compactionId":"b","status":"failed","_meta":{"rejoin":{"interrupted":true}}}"#;
+        let bodies: Vec<&str> = steps.iter().map(|step| step.body.as_str()).collect();
+        assert_eq!(bodies, [failed, r#"{"interrupted":true}"#]);
     }
 
     #[test]

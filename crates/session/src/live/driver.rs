@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rejoin_store::now;
 use rejoin_transcript::json::{Object, other_members, replace_member, write_string};
-use rejoin_transcript::{Entry, Json, OpenToolCalls, Step, Turn, TurnEnd, live};
+use rejoin_transcript::{Entry, Json, OpenWork, Step, Turn, TurnEnd, live};
 use tokio::time::Instant;
 
 use super::{LAST_DEADLINE, Live, Prompt, SIGNS};
@@ -125,7 +125,7 @@ impl Live {
         }
         let number = self.recorder()?.record(vec![step.clone()], Vec::new()).await?;
         self.turn = Turn::In(turn);
-        self.open_tools = OpenToolCalls::default();
+        self.open_work = OpenWork::default();
         self.echo = Echo::of(&blocks);
         self.renewal = Instant::now() + self.layer.options.lease / SIGNS;
         // Whoever sent it knows it.
@@ -139,13 +139,13 @@ impl Live {
 
     async fn end(&mut self, turn: u32, end: End) -> Result<(), Error> {
         self.deadline = None;
-        let (at, open_tools) = (now(), std::mem::take(&mut self.open_tools));
+        let (at, open_work) = (now(), std::mem::take(&mut self.open_work));
         let (mut steps, end) = match end {
             End::Stopped(reason) => (Vec::new(), TurnEnd::Stopped { reason }),
-            End::Cancelled => (open_tools.fail(at, turn), TurnEnd::Stopped { reason: "cancelled".to_owned() }),
+            End::Cancelled => (open_work.fail(at, turn), TurnEnd::Stopped { reason: "cancelled".to_owned() }),
             End::Failed(error) => {
                 let error = Json::from_stored(error.to_rpc().as_json().to_owned());
-                (open_tools.fail(at, turn), TurnEnd::Failed { error })
+                (open_work.fail(at, turn), TurnEnd::Failed { error })
             }
         };
         steps.push(Step::turn_ended(at, turn, &end));

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin_store::StoreError;
-use rejoin_transcript::{InForce, Json, MessageIds, OpenToolCalls, Session, SessionId, Turn};
+use rejoin_transcript::{InForce, Json, MessageIds, OpenWork, Session, SessionId, Turn};
 use rejoin_wire::{Outcome, RequestId};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
@@ -135,7 +135,7 @@ pub(crate) struct Live {
     /// What was to be said to clients that can't show notices, at the next turn.
     unsaid: Vec<Remark>,
     message_ids: MessageIds,
-    open_tools: OpenToolCalls,
+    open_work: OpenWork,
     terminals: Terminals,
     echo: Echo,
     /// Requests that the agent has and has not answered yet.
@@ -180,7 +180,7 @@ impl Live {
             closing: Vec::new(),
             unsaid: Vec::new(),
             message_ids: MessageIds::default(),
-            open_tools: OpenToolCalls::default(),
+            open_work: OpenWork::default(),
             terminals: Terminals::default(),
             echo: Echo::default(),
             passed: HashMap::new(),

@@ -47,7 +47,7 @@ impl Live {
         let before =
             may_need_step.then(|| self.session().map(|session| session.settings.in_force.clone())).transpose()?;
         for step in &steps {
-            self.open_tools.observe(step);
+            self.open_work.observe(step);
             self.terminals.observe(step);
         }
         self.record_and_show(steps, Vec::new(), |_, _| true).await?;
