@@ -6,7 +6,7 @@ use rejoin_mcp::ServerSpec;
 
 use crate::compaction::compact;
 use crate::context::Context;
-use crate::kept::{Kept, last_model};
+use crate::kept::last_model;
 use crate::models::{ModelId, ModelInfo, ProviderConfig, Providers, info_of, key_variables};
 use crate::session::{self, OpenSession};
 use crate::{commands, mcp_servers, offer, turn_loop};
@@ -65,15 +65,8 @@ impl BuiltInAgent {
     /// Does what the user wants in `turn`.
     async fn answer(&self, turn: &Turn<OpenSession>) -> Result<StopReason, AgentError> {
         match commands::run(turn).await? {
-            commands::Done::Answered => {
-                Kept::Aside.keep(turn).await?;
-                Ok(StopReason::EndTurn)
-            }
-            commands::Done::Compact => {
-                let done = self.compact(turn).await;
-                Kept::Aside.keep(turn).await?;
-                done.map(|()| StopReason::EndTurn)
-            }
+            commands::Done::Answered => Ok(StopReason::EndTurn),
+            commands::Done::Compact => self.compact(turn).await.map(|()| StopReason::EndTurn),
             commands::Done::Prompt(parts) => turn_loop::run(self, turn, parts).await,
         }
     }

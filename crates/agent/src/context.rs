@@ -37,6 +37,8 @@ pub(crate) struct Context {
     ids: HashSet<String>,
     /// What all answers cost so far, in US dollars, as far as it is known.
     cost: Option<f64>,
+    /// Whether the last turn is a command.
+    is_aside: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -78,11 +80,13 @@ impl Context {
                 Past::Kept(value) => context.kept(Kept::read(value)),
             }
         }
+        context.end_turn();
         context
     }
 
     /// The user says `parts`.
     pub(crate) fn prompt(&mut self, parts: Vec<Part>) {
+        self.end_turn();
         self.items.push(Item::User(parts));
     }
 
@@ -202,7 +206,7 @@ impl Context {
                     *item = Item::User(parts);
                 }
             }
-            Some(Kept::Aside) => self.end_aside(),
+            Some(Kept::Aside) => self.is_aside = true,
             Some(Kept::Refused) => {
                 let turn = self.turn();
                 self.items.truncate(turn);
@@ -218,8 +222,11 @@ impl Context {
         }
     }
 
-    /// A command is no part of the conversation, but what a tool said to the user is.
-    fn end_aside(&mut self) {
+    /// A command is no part of the conversation, whatever came of it, but what a tool said to the user is.
+    fn end_turn(&mut self) {
+        if !std::mem::take(&mut self.is_aside) {
+            return;
+        }
         let turn = self.turn();
         let mut items = self.items.split_off(turn);
         if items.iter().any(|item| matches!(item, Item::Foreign(_))) {

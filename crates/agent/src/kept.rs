@@ -20,7 +20,7 @@ pub(crate) enum Kept {
     Result { call: String, parts: Vec<Part> },
     /// What the model was told instead of the prompt, such as a server's.
     Prompt(Vec<Part>),
-    /// The turn was between the user and the agent: a command.
+    /// The turn is between the user and the agent: a command.
     Aside,
     /// The model refused the turn, and is not told of it again.
     Refused,

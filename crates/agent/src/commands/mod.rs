@@ -13,6 +13,7 @@ use rejoin::schema::{
 };
 use rejoin::{AgentError, Turn};
 
+use crate::kept::Kept;
 use crate::models::Part;
 use crate::session::OpenSession;
 
@@ -98,23 +99,22 @@ pub(crate) fn available(session: &OpenSession) -> Vec<AvailableCommand> {
 pub(crate) async fn run(turn: &Turn<OpenSession>) -> Result<Done, AgentError> {
     let text = turn.prompt_text();
     let Some((name, rest)) = parse(&text) else { return Ok(Done::Prompt(parts_of(turn.prompt()))) };
-    let command = Command::ALL.into_iter().find(|command| command.name() == name);
+    let Some(command) = Command::ALL.into_iter().find(|command| command.name() == name) else {
+        // It may well be a path.
+        let parts = prompts::run(turn, name, rest).await?.unwrap_or_else(|| parts_of(turn.prompt()));
+        return Ok(Done::Prompt(parts));
+    };
+    // Before all else, so that no model hears of it also if it is cut short.
+    Kept::Aside.keep(turn).await?;
     match command {
-        Some(Command::Help) => help::run(turn).await?,
-        Some(Command::Mcp) => mcp::run(turn, rest).await?,
-        Some(Command::Call) => call::run(turn, rest).await?,
-        Some(Command::Rename) => rename::run(turn, rest).await?,
-        Some(Command::Fork) => fork::run(turn).await?,
-        Some(Command::Mode) => choose::run(turn, crate::mode::OPTION, rest).await?,
-        Some(Command::Model) => choose::run(turn, crate::offer::MODEL, rest).await?,
-        Some(Command::Compact) => return Ok(Done::Compact),
-        None => {
-            return match prompts::run(turn, name, rest).await? {
-                Some(parts) => Ok(Done::Prompt(parts)),
-                // It may well be a path.
-                None => Ok(Done::Prompt(parts_of(turn.prompt()))),
-            };
-        }
+        Command::Help => help::run(turn).await?,
+        Command::Mcp => mcp::run(turn, rest).await?,
+        Command::Call => call::run(turn, rest).await?,
+        Command::Rename => rename::run(turn, rest).await?,
+        Command::Fork => fork::run(turn).await?,
+        Command::Mode => choose::run(turn, crate::mode::OPTION, rest).await?,
+        Command::Model => choose::run(turn, crate::offer::MODEL, rest).await?,
+        Command::Compact => return Ok(Done::Compact),
     }
     Ok(Done::Answered)
 }

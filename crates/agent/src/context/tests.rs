@@ -118,9 +118,11 @@ fn a_call_gives_what_the_model_was_given_or_what_people_were_shown() {
 #[test]
 fn commands_are_left_out_but_for_what_a_tool_said() {
     let aside = kept(&Kept::Aside);
-    let help = [user("a"), agent("b"), user("/help"), agent("- /help"), aside.clone(), user("c")];
+    let help = [user("a"), agent("b"), user("/help"), aside.clone(), agent("- /help"), user("c")];
     check(&help, &["user: a", "assistant: b", "user: c"]);
-    let called = [user("/call s.t"), done("call-0", "4"), agent("4"), aside, user("c")];
+    let cut_short = [user("a"), agent("b"), user("/compact"), aside.clone()];
+    check(&cut_short, &["user: a", "assistant: b"]);
+    let called = [user("/call s.t"), aside, done("call-0", "4"), agent("4"), user("c")];
     check(&called, &["user: /call s.t", "assistant: 4", "user: c"]);
 }
 
@@ -152,7 +154,7 @@ fn after_a_compaction_the_summary_goes_before_the_prompt_and_what_follows() {
     let in_a_turn = [user("c"), calls(&["1"]), done("1", "x"), compacted("S"), agent("d")];
     check(&in_a_turn, &[head, "assistant: d"]);
     let by_command =
-        [user("a"), agent("b"), user("/compact"), compacted("S"), agent("ok"), kept(&Kept::Aside), user("c")];
+        [user("a"), agent("b"), user("/compact"), kept(&Kept::Aside), compacted("S"), agent("ok"), user("c")];
     check(&by_command, &[head]);
     let twice = [user("a"), compacted("R"), user("c"), compacted("S")];
     check(&twice, &[head]);
