@@ -9,10 +9,12 @@ use rejoin::schema::{CompactionId, CompactionStatus, CompactionUpdate, SessionUp
 use rejoin::store::new_session_id;
 use serde_json::Value;
 
-use crate::ask::{Shown, ask};
+use crate::ask::{Answer, Shown, ask};
 use crate::context::Context;
 use crate::kept::Kept;
-use crate::models::{Message, ModelError, ModelId, ModelInfo, Part, Provider, Request, Said, Temperature, Thinking};
+use crate::models::{
+    End, Message, ModelError, ModelId, ModelInfo, Part, Provider, Request, Said, Temperature, Thinking,
+};
 use crate::session::OpenSession;
 use crate::shorten::shortened;
 
@@ -49,12 +51,7 @@ pub(crate) async fn compact(
         if is_taken { turn.send(SessionUpdate::CompactionUpdate(update)).await } else { Ok(()) }
     };
     tell(CompactionUpdate::new(id.clone(), CompactionStatus::InProgress)).await?;
-    let request = request(&model.id, model.window, context);
-    let answered = match ask(turn, provider, &request, &shown).await {
-        Ok(answer) if answer.text.trim().is_empty() => Err(ModelError::Failed("the summary is empty".to_owned())),
-        answered => answered,
-    };
-    match answered {
+    match summarise(turn, provider, model, context, &shown).await {
         Ok(answer) => {
             let (summary, cost) = (answer.text.trim().to_owned(), answer.cost(model));
             Kept::Compacted { summary: summary.clone(), cost }.keep(turn).await?;
@@ -73,14 +70,47 @@ pub(crate) async fn compact(
     }
 }
 
-fn request(model: &ModelId, window: u64, context: &Context) -> Request {
+/// Asks for the summary. Where the window is smaller than it is thought to be, less and less of the conversation is told.
+async fn summarise(
+    turn: &Turn<OpenSession>,
+    provider: &dyn Provider,
+    model: &ModelInfo,
+    context: &Context,
+    shown: &Shown,
+) -> Result<Answer, ModelError> {
     let mut messages = context.messages();
     // What the user says now is not part of what happened.
     if messages.len() > 1 && matches!(messages.last(), Some(Message::User(_))) {
         messages.pop();
     }
-    let most = usize::try_from(window * BYTES_OF_A_TOKEN / 10 * TENTHS).unwrap_or(usize::MAX);
-    let text = format!("The conversation:\n\n{}", transcript(&messages, most));
+    let most = usize::try_from(model.window * BYTES_OF_A_TOKEN / 10 * TENTHS).unwrap_or(usize::MAX);
+    let mut told = transcript(&messages, most);
+    loop {
+        let error = match ask(turn, provider, &request(&model.id, &told), shown).await {
+            Ok(answer) => return usable(answer),
+            Err(error) => error,
+        };
+        let less = transcript(&messages, told.len() / 2);
+        if !matches!(error, ModelError::TooLong(_)) || less.len() >= told.len() {
+            return Err(error);
+        }
+        told = less;
+    }
+}
+
+/// `answer`, if it is a summary to go on from.
+fn usable(answer: Answer) -> Result<Answer, ModelError> {
+    if answer.end == Some(End::Refused) {
+        return Err(ModelError::Failed("the model refused to summarise the conversation".to_owned()));
+    }
+    if answer.text.trim().is_empty() {
+        return Err(ModelError::Failed("the summary is empty".to_owned()));
+    }
+    Ok(answer)
+}
+
+fn request(model: &ModelId, told: &str) -> Request {
+    let text = format!("The conversation:\n\n{told}");
     Request {
         model: model.clone(),
         system: TASK.to_owned(),

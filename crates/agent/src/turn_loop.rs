@@ -72,6 +72,7 @@ pub(crate) async fn run(
             }
             answered => answered?,
         };
+        was_too_long = false;
         match end_answer(turn, &mut context, answer, &info).await? {
             Next::Stop(reason) => return Ok(reason),
             Next::Calls(wanted) => make_calls(turn, &mut context, &tools, wanted).await?,

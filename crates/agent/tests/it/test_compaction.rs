@@ -105,11 +105,53 @@ async fn a_long_turn_is_summarised_while_it_runs() {
 }
 
 #[tokio::test]
+async fn a_refusal_is_no_summary() {
+    let refusal = Reply::openai(&[chunk(&json!({ "content": "I can't help with that." }), Some("content_filter"))]);
+    let world = openai(vec![says("one"), refusal, says("two")]).await;
+    let (client, session) = world.session_of(json!({ "session": { "compaction": {} } })).await;
+    client.turn(&session, "first").await;
+    let error = client.prompt(&session, "/compact").await.error().await;
+    assert!(error.message().contains("refused"), "{}", error.message());
+    assert_eq!(of_kind(&client, &session, "compaction_update")[1]["status"], "failed");
+    client.turn(&session, "second").await;
+    assert_eq!(roles(&world.wire.last()), ["user", "assistant", "user"]);
+}
+
+fn too_long() -> Reply {
+    Reply::error(400, &json!({ "error": { "message": "too long", "code": "context_length_exceeded" } }))
+}
+
+#[tokio::test]
+async fn a_summary_is_made_of_less_where_all_is_too_long() {
+    let long = says(&"one ".repeat(1000));
+    let world = openai(vec![long, says("two"), too_long(), too_long(), says("THE SUMMARY"), says("three")]).await;
+    let (client, session) = world.session().await;
+    for question in ["first question", "second question", "third question"] {
+        assert_eq!(client.turn(&session, question).await, "end_turn");
+    }
+    let asked = world.wire.asked();
+    let told = |n: usize| ["first", "second"].map(|one| first_message(&asked[n].body).contains(one));
+    assert_eq!((told(3), told(4)), ([true, true], [false, true]));
+    assert!(first_message(&world.wire.last()).contains("THE SUMMARY"));
+}
+
+#[tokio::test]
+async fn a_turn_may_become_too_long_more_than_once() {
+    let call = json!({ "index": 0, "id": "one", "type": "function", "function": { "name": "x", "arguments": "{}" } });
+    let calling = Reply::openai(&[chunk(&json!({ "tool_calls": [call] }), Some("tool_calls"))]);
+    let replies = vec![says("one"), too_long(), says("S1"), calling, too_long(), says("S2"), says("done")];
+    let world = openai(replies).await;
+    let (client, session) = world.session().await;
+    client.turn(&session, "first").await;
+    assert_eq!(client.turn(&session, "second").await, "end_turn");
+    assert!(first_message(&world.wire.last()).contains("S2"));
+}
+
+#[tokio::test]
 async fn what_is_too_long_for_the_provider_is_summarised_once() {
-    let refusal =
-        || Reply::error(400, &json!({ "error": { "message": "too long", "code": "context_length_exceeded" } }));
     let world =
-        openai(vec![says("one"), refusal(), says("THE SUMMARY"), says("two"), refusal(), says("S"), refusal()]).await;
+        openai(vec![says("one"), too_long(), says("THE SUMMARY"), says("two"), too_long(), says("S"), too_long()])
+            .await;
     let (client, session) = world.session().await;
     client.turn(&session, "first").await;
     assert_eq!(client.turn(&session, "second").await, "end_turn");
