@@ -16,6 +16,12 @@ use super::{End, Event, ModelError, ModelId, ProviderKind, ToolUse, Usage};
 /// As much of arguments that can't be read is told back to the model.
 const MOST_QUOTED: usize = 200;
 
+/// What Gemini says of a call that it could not write itself.
+const MALFORMED_CALLS: [&str; 2] = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"];
+
+/// What servers say of an answer that came to nothing: Gemini, and gateways to many models.
+const FAILED: [&str; 5] = ["OTHER", "MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE", "TOO_MANY_TOOL_CALLS", "error"];
+
 /// Reads an answer.
 pub(super) struct Answer {
     stream: ChatStream,
@@ -61,11 +67,13 @@ impl Answer {
                 return Ok(None);
             }
             match self.stream.next().await {
+                Some(_) if self.frames.are_torn() => return Err(self.failures.torn()),
                 Some(Ok(event)) => self.take(event)?,
                 Some(Err(_)) if self.frames.is_blocked() => {
                     self.is_over = true;
                     self.waiting.push_back(Event::End(End::Refused));
                 }
+                Some(Err(error)) if says_nothing(&error) => {}
                 Some(Err(error)) => return Err(self.failures.read(&error)),
                 None => self.end_without_mark()?,
             }
@@ -78,7 +86,9 @@ impl Answer {
             return Err(self.failures.no_stream());
         }
         let Some(reason) = self.frames.take_reason() else { return Err(self.failures.cut()) };
-        self.end(&StreamEnd { captured_stop_reason: Some(StopReason::from(reason)), ..StreamEnd::default() })
+        let captured_usage = self.frames.take_usage();
+        let captured_stop_reason = Some(StopReason::from(reason));
+        self.end(&StreamEnd { captured_stop_reason, captured_usage, ..StreamEnd::default() })
     }
 
     fn take(&mut self, event: ChatStreamEvent) -> Result<(), ModelError> {
@@ -111,9 +121,11 @@ impl Answer {
             _ if is_refused => End::Refused,
             Some(StopReason::MaxTokens(_)) => End::MaxTokens,
             Some(StopReason::ContentFilter(_)) => End::Refused,
-            // Gemini says so of a call that it could not write itself.
-            Some(StopReason::Other(reason)) if reason == "MALFORMED_FUNCTION_CALL" => {
+            Some(StopReason::Other(reason)) if MALFORMED_CALLS.contains(&reason.as_str()) => {
                 return Err(self.failures.unreadable_call());
+            }
+            Some(StopReason::Other(reason)) if FAILED.contains(&reason.as_str()) => {
+                return Err(self.failures.ended_badly(reason));
             }
             Some(
                 StopReason::Completed(_) | StopReason::ToolCall(_) | StopReason::StopSequence(_) | StopReason::Other(_),
@@ -148,6 +160,13 @@ impl Answer {
         self.is_over = true;
         Ok(())
     }
+}
+
+/// Whether this is genai's error for a piece of Gemini's that has neither words nor an end, and counts tokens only.
+fn says_nothing(error: &genai::Error) -> bool {
+    let genai::Error::ChatResponse { body, .. } = error else { return false };
+    let is_null = |name: &str| body.get(name).is_some_and(Value::is_null);
+    is_null("finishReason") && is_null("usageMetadata")
 }
 
 /// The call, or why it can't be made.

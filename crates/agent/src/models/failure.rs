@@ -4,6 +4,8 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use genai::Error;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
@@ -34,6 +36,9 @@ const BAD_KEY: [&str; 3] = ["api key not valid", "api key expired", "api key not
 
 /// What providers say of an account that has nothing left, with the status of one that asks too often.
 const NOTHING_LEFT: &str = "insufficient_quota";
+
+/// Dates in headers are like those of mail.
+const HTTP_DATE: DateTimeParser = DateTimeParser::new();
 
 /// Reads what went wrong with one provider.
 #[derive(Clone)]
@@ -75,6 +80,17 @@ impl Failures {
         ModelError::Failed(format!("{} ({}) wants a call, and sent none that can be read", self.provider, self.host))
     }
 
+    /// Something of the answer is missing.
+    pub(super) fn torn(&self) -> ModelError {
+        ModelError::Lost(format!("{} ({}) sent a part of its answer that can't be read", self.provider, self.host))
+    }
+
+    /// The answer ended, and not because it was complete.
+    pub(super) fn ended_badly(&self, reason: &str) -> ModelError {
+        let Self { provider, host, .. } = self;
+        ModelError::Failed(format!("{provider} ({host}) ended its answer with {}", self.hide(reason)))
+    }
+
     /// Why `error` happened.
     pub(super) fn read(&self, error: &Error) -> ModelError {
         if let Error::WebStream { error, .. } = error {
@@ -107,7 +123,8 @@ impl Failures {
 
     fn of_status(&self, status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
         let Self { provider, host, key_name, .. } = self;
-        let said = self.said(&serde_json::from_str(body).unwrap_or_else(|_| Value::String(body.to_owned())));
+        let body = serde_json::from_str(body).unwrap_or_else(|_| Value::String(body.to_owned()));
+        let said = self.said(&body);
         let text = format!("{provider} ({host}) answered with HTTP status {status}{said}");
         let auth = || {
             let what = if self.key.is_some() { "refuses the key" } else { "wants a key" };
@@ -117,7 +134,10 @@ impl Failures {
             401 | 403 => auth(),
             400 if says(&said, &BAD_KEY) => auth(),
             429 if said.contains(NOTHING_LEFT) => ModelError::Failed(text),
-            408 | 409 | 425 | 429 | 500..=599 => ModelError::Busy { text, retry_after: retry_after(headers) },
+            408 | 409 | 425 | 429 | 500..=599 => {
+                let retry_after = retry_after(headers, Timestamp::now()).or_else(|| retry_delay(&body));
+                ModelError::Busy { text, retry_after }
+            }
             400 | 413 | 422 if says(&said, &TOO_LONG) || status == StatusCode::PAYLOAD_TOO_LARGE => {
                 ModelError::TooLong(text)
             }
@@ -129,7 +149,9 @@ impl Failures {
     fn of_body(&self, body: &Value) -> ModelError {
         let error = body.get("error").unwrap_or(body);
         let kind = error["type"].as_str().or_else(|| error["status"].as_str()).unwrap_or_default();
-        let code = error["code"].as_u64().unwrap_or_default();
+        // It is a number, or a text that may be one.
+        let code = error["code"].as_str().unwrap_or_default();
+        let status = error["code"].as_u64().or_else(|| code.parse().ok()).unwrap_or_default();
         let said = self.said(body);
         let text = format!("{} ({}) failed{said}", self.provider, self.host);
         let is_busy = |kind: &str| {
@@ -137,8 +159,8 @@ impl Failures {
                 .iter()
                 .any(|busy| kind.contains(busy))
         };
-        if is_busy(kind) || matches!(code, 429 | 500..=599) {
-            return ModelError::Busy { text, retry_after: None };
+        if (is_busy(kind) || is_busy(code) || matches!(status, 429 | 500..=599)) && !said.contains(NOTHING_LEFT) {
+            return ModelError::Busy { text, retry_after: retry_delay(body) };
         }
         if says(&said, &TOO_LONG) { ModelError::TooLong(text) } else { ModelError::Failed(text) }
     }
@@ -170,11 +192,22 @@ fn says(said: &str, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| said.contains(phrase))
 }
 
-/// When to ask again, where a provider says it as a time to wait.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
-    let seconds = number("retry-after-ms").map(|millis| millis / 1000.0).or_else(|| number("retry-after"))?;
-    Duration::try_from_secs_f64(seconds).ok()
+/// How long to wait from `now` on, where a provider says that, or until when.
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let number = |name: &str| text(name)?.parse::<f64>().ok();
+    if let Some(seconds) = number("retry-after-ms").map(|millis| millis / 1000.0).or_else(|| number("retry-after")) {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let until = HTTP_DATE.parse_timestamp(text("retry-after")?).ok()?;
+    Some(Duration::try_from(now.until(until).ok()?).unwrap_or_default())
+}
+
+/// How long to wait, where Gemini says it: `"3.5s"` among the details of an error.
+fn retry_delay(body: &Value) -> Option<Duration> {
+    let details = body.get("error").unwrap_or(body)["details"].as_array()?;
+    let seconds = details.iter().find_map(|detail| detail["retryDelay"].as_str())?.strip_suffix('s')?;
+    Duration::try_from_secs_f64(seconds.parse().ok()?).ok()
 }
 
 /// What lies behind `error`, without the address, which the outermost text of reqwest holds.
@@ -243,11 +276,32 @@ mod tests {
     fn the_wait_that_a_provider_wants_is_read() {
         let check = |name: &'static str, value: &str, expected: Option<u64>| {
             let headers = HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]);
-            assert_eq!(retry_after(&headers), expected.map(Duration::from_millis), "{name}: {value}");
+            let now = "2026-10-21T07:27:50Z".parse().unwrap();
+            assert_eq!(retry_after(&headers, now), expected.map(Duration::from_millis), "{name}: {value}");
         };
         check("retry-after", "2", Some(2000));
         check("retry-after-ms", "150", Some(150));
         check("retry-after", "-1", None);
-        check("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT", None);
+        check("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT", Some(10_000));
+        check("retry-after", "Wed, 21 Oct 2026 07:27:00 GMT", Some(0));
+        check("retry-after", "soon", None);
+    }
+
+    #[test]
+    fn an_error_in_an_answer_is_read_by_its_kind_and_its_code() {
+        let check = |body: &str, expected: Option<Option<u64>>| {
+            let error = failures().of_body(&serde_json::from_str(body).unwrap());
+            let wait = match error {
+                ModelError::Busy { retry_after, .. } => Some(retry_after.map(|wait| wait.as_secs())),
+                _ => None,
+            };
+            assert_eq!(wait, expected, "{body}");
+        };
+        check(r#"{"error":{"type":"overloaded_error"}}"#, Some(None));
+        check(r#"{"error":{"type":"tokens","code":"rate_limit_exceeded"}}"#, Some(None));
+        check(r#"{"error":{"code":"503"}}"#, Some(None));
+        check(r#"{"error":{"code":429,"details":[{},{"retryDelay":"3s"}]}}"#, Some(Some(3)));
+        check(r#"{"error":{"code":429,"message":"insufficient_quota"}}"#, None);
+        check(r#"{"error":{"type":"invalid_request_error","code":"bad"}}"#, None);
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use genai::chat::{ChatOptions, RawFrameRef, ToolCall};
+use genai::chat::{ChatOptions, RawFrameRef, ToolCall, Usage};
+use serde::Deserialize as _;
 
 use super::ProviderKind;
 use super::chat_calls::ChatCalls;
@@ -12,6 +13,8 @@ use super::chat_calls::ChatCalls;
 #[derive(Default)]
 pub(super) struct Frames {
     are_there: AtomicBool,
+    /// Whether one of Anthropic's has no name, which genai passes over: its line was cut in two.
+    are_torn: AtomicBool,
     /// Whether Gemini said that it does not answer this, which genai takes for an error.
     is_blocked: AtomicBool,
     /// What of an answer of chat completions it leaves out.
@@ -29,6 +32,8 @@ struct Chat {
     calls: ChatCalls,
     /// What the answer cost, in US dollars, where the provider says it.
     cost: Option<f64>,
+    /// What was counted, which genai tells only with the mark of the end.
+    usage: Option<Usage>,
 }
 
 impl Frames {
@@ -41,7 +46,7 @@ impl Frames {
             match kind {
                 ProviderKind::OpenAi => seen.look_at_chat(&frame),
                 ProviderKind::Gemini => seen.look_for_block(&frame),
-                ProviderKind::Anthropic => {}
+                ProviderKind::Anthropic => seen.look_for_tear(&frame),
             }
         });
         (frames, options)
@@ -50,6 +55,11 @@ impl Frames {
     /// Whether there were any that say something.
     pub(super) fn are_there(&self) -> bool {
         self.are_there.load(Ordering::Relaxed)
+    }
+
+    /// Whether something of the answer was passed over.
+    pub(super) fn are_torn(&self) -> bool {
+        self.are_torn.load(Ordering::Relaxed)
     }
 
     /// Whether the provider said that it does not answer.
@@ -72,6 +82,11 @@ impl Frames {
         self.chat().calls.finish()
     }
 
+    /// What was counted by chat completions, if anything was; once.
+    pub(super) fn take_usage(&self) -> Option<Usage> {
+        self.chat().usage.take()
+    }
+
     /// What the answer cost, if that was said.
     pub(super) fn cost(&self) -> Option<f64> {
         self.chat().cost
@@ -85,17 +100,26 @@ impl Frames {
         let has = |name: &str| frame.data.contains(name);
         // A look at the text is enough for nearly all frames.
         let ends = has("finish_reason") && !has("\"finish_reason\":null");
-        if !ends && !["\"tool_calls\"", "\"refusal\"", "\"cost\""].into_iter().any(has) {
+        if !ends && !["\"tool_calls\"", "\"refusal\"", "\"cost\"", "\"prompt_tokens\""].into_iter().any(has) {
             return;
         }
         let Some(json) = frame.json() else { return };
         let (choice, mut chat) = (&json["choices"][0], self.chat());
-        if let Some(reason) = choice["finish_reason"].as_str() {
+        if let Some(reason) = choice["finish_reason"].as_str().filter(|reason| !reason.is_empty()) {
             chat.reason = Some(reason.to_owned());
         }
         chat.calls.take(&choice["delta"]["tool_calls"]);
         chat.refusal.push_str(choice["delta"]["refusal"].as_str().unwrap_or_default());
         chat.cost = json["usage"]["cost"].as_f64().or(chat.cost);
+        if json["usage"].is_object() {
+            chat.usage = Usage::deserialize(&json["usage"]).ok();
+        }
+    }
+
+    fn look_for_tear(&self, frame: &RawFrameRef<'_>) {
+        if frame.event.is_none() && frame.data.starts_with('{') {
+            self.are_torn.store(true, Ordering::Relaxed);
+        }
     }
 
     fn look_for_block(&self, frame: &RawFrameRef<'_>) {

@@ -1,5 +1,6 @@
 //! The models that a provider lists: asked for once in a process, and never waited for long.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -115,7 +116,9 @@ fn models_in(body: &Value, kind: ProviderKind, provider: &str) -> Vec<ModelInfo>
         let (window, price) = (window.unwrap_or(known.window), Price::read(&listed["pricing"]));
         Some(ModelInfo { window, price, title: title.to_owned(), ..known })
     };
-    listed.into_iter().flatten().filter_map(model).collect()
+    let mut seen = HashSet::new();
+    let is_first = |model: &ModelInfo| seen.insert(model.id.clone());
+    listed.into_iter().flatten().filter_map(model).filter(is_first).collect()
 }
 
 #[cfg(test)]
@@ -132,7 +135,8 @@ mod tests {
 
     #[test]
     fn each_kind_of_list_is_read_and_what_is_no_model_is_left_out() {
-        let body = json!({ "data": [{ "id": "a", "max_model_len": 32768 }, { "id": "" }, 7, { "id": "b" }] });
+        let body =
+            json!({ "data": [{ "id": "a", "max_model_len": 32768 }, { "id": "" }, 7, { "id": "b" }, { "id": "a" }] });
         check(ProviderKind::OpenAi, &body, &[("a", "a", 32768), ("b", "b", 128_000)]);
         let body = json!({ "data": [{ "id": "c", "meta": { "n_ctx": 4096, "n_ctx_train": 131_072 } }] });
         check(ProviderKind::OpenAi, &body, &[("c", "c", 4096)]);

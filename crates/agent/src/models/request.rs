@@ -1,6 +1,6 @@
 //! Requests, as genai wants them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use genai::chat::{
     CacheControl, ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, ReasoningEffort, Tool, ToolCall,
@@ -17,8 +17,8 @@ const LONGEST_ID: usize = 40;
 
 /// What the model is asked.
 pub(super) fn chat_request(request: &Request, kind: ProviderKind) -> ChatRequest {
-    let mut writer =
-        Writer { kind, model: &request.model, ids: CallIds::default(), messages: Vec::new(), images: Vec::new() };
+    let ids = CallIds::of_all(&request.messages);
+    let mut writer = Writer { kind, model: &request.model, ids, messages: Vec::new(), images: Vec::new() };
     for message in &request.messages {
         writer.push(message);
     }
@@ -71,7 +71,8 @@ pub(super) fn chat_options(request: &Request, kind: ProviderKind, has_temperatur
     let is_free = kind != ProviderKind::Anthropic || effort.is_none();
     let mut options = ChatOptions::default()
         .with_capture_usage(true)
-        .with_capture_tool_calls(true)
+        // Those of chat completions we read ourselves; genai makes room for as many as the highest number says.
+        .with_capture_tool_calls(kind != ProviderKind::OpenAi)
         // Gemini's models that do not think refuse to be asked for thoughts.
         .with_capture_reasoning_content(kind != ProviderKind::Gemini || thinks);
     if has_temperature && is_free {
@@ -92,7 +93,7 @@ pub(super) fn chat_options(request: &Request, kind: ProviderKind, has_temperatur
 struct Writer<'a> {
     kind: ProviderKind,
     model: &'a ModelId,
-    ids: CallIds,
+    ids: CallIds<'a>,
     messages: Vec<ChatMessage>,
     /// What calls gave that can't be in their results: it follows all of them.
     images: Vec<ContentPart>,
@@ -201,24 +202,55 @@ fn anthropic_result(id: &str, parts: &[Part], is_error: bool) -> ContentPart {
     ContentPart::from_custom(result, None)
 }
 
-/// The ids of calls as a provider takes them: calls of another provider's model may have others.
+/// The ids of calls as a provider takes them: calls of another provider's model may have others. Each is the id of one call.
 #[derive(Default)]
-struct CallIds(Vec<(String, String)>);
+struct CallIds<'a> {
+    /// The calls' own ids.
+    own: HashSet<&'a str>,
+    /// The own id of each call so far, and the one that is sent.
+    sent: Vec<(String, String)>,
+    /// How many were made so that they fit.
+    n_made: usize,
+}
 
-impl CallIds {
+impl<'a> CallIds<'a> {
+    /// For the calls of `messages`.
+    fn of_all(messages: &'a [Message]) -> Self {
+        let said = messages.iter().flat_map(|message| match message {
+            Message::Assistant(said) => said.as_slice(),
+            Message::User(_) | Message::ToolResult { .. } => &[],
+        });
+        let own = said.filter_map(|said| match said {
+            Said::Call(call) => Some(call.id.as_str()),
+            Said::Text(_) | Said::Kept(_) => None,
+        });
+        Self { own: own.collect(), ..Self::default() }
+    }
+
     /// The id of a call that is made.
     fn made(&mut self, id: &str, kind: ProviderKind) -> String {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let is_fine = kind == ProviderKind::Gemini || !id.is_empty() && id.len() <= LONGEST_ID && id.chars().all(fits);
-        let sent = if is_fine { id.to_owned() } else { format!("call_{}", self.0.len()) };
-        self.0.push((id.to_owned(), sent.clone()));
+        let sent = if is_fine { id.to_owned() } else { self.unused() };
+        self.sent.push((id.to_owned(), sent.clone()));
         sent
     }
 
     /// The id of a call that was made.
     fn of(&mut self, id: &str, kind: ProviderKind) -> String {
-        let known = self.0.iter().rev().find(|(own, _)| own == id).map(|(_, sent)| sent.clone());
+        let known = self.sent.iter().rev().find(|(own, _)| own == id).map(|(_, sent)| sent.clone());
         known.unwrap_or_else(|| self.made(id, kind))
+    }
+
+    /// An id that no call has.
+    fn unused(&mut self) -> String {
+        loop {
+            let id = format!("call_{}", self.n_made);
+            self.n_made += 1;
+            if !self.own.contains(id.as_str()) {
+                return id;
+            }
+        }
     }
 }
 
@@ -276,10 +308,11 @@ mod tests {
 
     #[test]
     fn ids_of_other_providers_calls_are_made_to_fit() {
-        let mut ids = CallIds::default();
-        let made = ["toolu_1", "call#look#0", ""].map(|id| ids.made(id, ProviderKind::Anthropic));
-        assert_eq!(made, ["toolu_1", "call_1", "call_2"]);
-        assert_eq!(ids.of("call#look#0", ProviderKind::Anthropic), "call_1");
+        let messages = [Message::Assistant(["toolu_1", "call#look#0", "", "call_1"].map(call).to_vec())];
+        let mut ids = CallIds::of_all(&messages);
+        let made = ["toolu_1", "call#look#0", "", "call_1"].map(|id| ids.made(id, ProviderKind::Anthropic));
+        assert_eq!(made, ["toolu_1", "call_0", "call_2", "call_1"]);
+        assert_eq!(ids.of("call#look#0", ProviderKind::Anthropic), "call_0");
         assert_eq!(CallIds::default().made("call#look#0", ProviderKind::Gemini), "call#look#0");
     }
 

@@ -157,6 +157,16 @@ async fn an_error_in_the_stream_is_tried_again_if_nothing_was_shown() {
 }
 
 #[tokio::test]
+async fn nothing_of_an_answer_is_lost_silently() {
+    let events: Vec<Value> = [vec![start()], text(0, "half"), stop("end_turn")].concat();
+    let torn = Reply::anthropic(&events).without_name(2);
+    let world = anthropic(vec![torn, reply(&[text(0, "whole")], "end_turn")]).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "tell me").await, "end_turn");
+    assert!(said(&client, &session).ends_with("whole"), "{}", said(&client, &session));
+}
+
+#[tokio::test]
 async fn images_are_sent() {
     let world = anthropic(vec![reply(&[text(0, "A cat.")], "end_turn")]).await;
     let (client, session) = world.session().await;

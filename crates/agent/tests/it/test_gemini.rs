@@ -93,6 +93,26 @@ async fn a_call_that_the_model_could_not_write_is_an_error() {
 }
 
 #[tokio::test]
+async fn an_answer_that_came_to_nothing_is_an_error() {
+    for finish in ["OTHER", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"] {
+        let world = gemini(vec![Reply::gemini(&[chunk(&json!([{ "text": "" }]), Some(finish))])]).await;
+        let (client, session) = world.session().await;
+        assert_eq!(client.prompt(&session, "read").await.error().await.code(), -32603, "{finish}");
+    }
+}
+
+#[tokio::test]
+async fn a_chunk_that_only_counts_is_passed_over() {
+    let counted = json!({ "usageMetadata": { "promptTokenCount": 3 }, "modelVersion": "g" });
+    let world = gemini(vec![Reply::gemini(&[counted, chunk(&json!([{ "text": "well" }]), Some("STOP"))])]).await;
+    let (client, session) = world.session().await;
+    assert_eq!(
+        (client.turn(&session, "tell me").await.as_str(), said(&client, &session).as_str()),
+        ("end_turn", "well")
+    );
+}
+
+#[tokio::test]
 async fn why_an_answer_ended_is_told() {
     for (finish, expected) in [("STOP", "end_turn"), ("MAX_TOKENS", "max_tokens"), ("SAFETY", "refusal")] {
         let world = gemini(vec![Reply::gemini(&[chunk(&json!([{ "text": "well" }]), Some(finish))])]).await;

@@ -235,6 +235,25 @@ async fn words_of_refusal_are_shown_and_the_turn_is_refused() {
 }
 
 #[tokio::test]
+async fn what_was_counted_is_told_also_without_the_mark_of_the_end() {
+    let world = openai(vec![says_with("one", 10).first(3)]).await;
+    let (client, session) = world.session().await;
+    client.turn(&session, "first").await;
+    assert_eq!(of_kind(&client, &session, "usage_update").pop().unwrap()["used"], 15);
+}
+
+#[tokio::test]
+async fn a_call_may_have_any_number() {
+    let function = json!({ "name": "no_such_tool", "arguments": "{}" });
+    let call = json!({ "index": 400_000_000, "id": "one", "type": "function", "function": function });
+    let reply = Reply::openai(&[chunk(&json!({ "tool_calls": [call] }), Some("tool_calls"))]);
+    let world = openai(vec![reply, says("done")]).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "go").await, "end_turn");
+    assert_eq!(roles(&world.wire.last()), ["user", "assistant", "tool"]);
+}
+
+#[tokio::test]
 async fn a_model_that_calls_without_end_is_stopped() {
     let world = openai((0..201).map(|n| calls(&format!("call{n}"), "no_such_tool", "{}")).collect()).await;
     let (client, session) = world.session().await;

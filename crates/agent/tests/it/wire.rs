@@ -88,6 +88,12 @@ impl Reply {
         self
     }
 
+    /// The `n`th piece is an event without its name.
+    pub(crate) fn without_name(mut self, n: usize) -> Self {
+        self.pieces[n] = self.pieces[n].split_once('\n').unwrap().1.to_owned();
+        self
+    }
+
     /// Only the first `n` pieces come, and the connection breaks off.
     pub(crate) fn cut_after(mut self, n: usize) -> Self {
         self.pieces.truncate(n);
