@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use futures::future::join_all;
 use rejoin_transcript::SessionId;
+use rejoin_transcript::json::{Members, Object};
 use rejoin_wire::{Connection, Outcome, RequestId, notification_line, response_line};
 
 use tokio::sync::watch;
@@ -24,6 +25,10 @@ pub(crate) enum ClientReply {
     Session { mailbox: Mailbox, ask: AskId },
     /// Give it to the agent, which asked outside of any session.
     Link { link: Weak<Link>, id: RequestId },
+    /// Nobody waits for it any more, and a terminal that it brings is released, so that its command ends.
+    Release(SessionId),
+    /// Nobody waits for it.
+    Nobody,
 }
 
 /// What a request of a client waits for.
@@ -120,9 +125,13 @@ impl Client {
         self.connection.begin(method, params, reply)
     }
 
-    /// Does not wait for its answer to `id` any more.
-    pub(crate) fn forget(&self, id: &RequestId) {
-        drop(self.connection.forget(id));
+    /// Does not wait for its answer to `id`, a request of `session` for `method`, any more.
+    pub(crate) fn forget(&self, id: &RequestId, method: &str, session: &SessionId) {
+        if method == "terminal/create" {
+            drop(self.connection.retag(id, ClientReply::Release(session.clone())));
+        } else {
+            drop(self.connection.forget(id));
+        }
     }
 
     /// Sends it a notification that concerns no session.
@@ -156,6 +165,17 @@ impl Client {
                     link.respond(&id, outcome.as_ref().map(|result| result.get()));
                 }
             }
+            ClientReply::Release(session) => {
+                let made =
+                    outcome.ok().and_then(|result| Some(Members::read(result.get())?.get("terminalId")?.to_owned()));
+                if let Some(terminal) = made {
+                    let params = Object::default().with_string("sessionId", session.as_str());
+                    let params = params.with("terminalId", &terminal).finish();
+                    let (_, line) = self.begin("terminal/release", &params, ClientReply::Nobody);
+                    self.feed.push_lines(line);
+                }
+            }
+            ClientReply::Nobody => {}
         }
     }
 

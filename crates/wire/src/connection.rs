@@ -189,6 +189,13 @@ impl<T: Send + 'static> Connection<T> {
         lock(&self.open).take(id)
     }
 
+    /// Has the answer to the request `id` come with `tag`; gives the tag that it had, or nothing if it is not waited for.
+    pub fn retag(&self, id: &RequestId, tag: T) -> Option<T> {
+        let mut open = lock(&self.open);
+        let former = open.tags.get_mut(&id.to_number()?)?;
+        Some(std::mem::replace(former, tag))
+    }
+
     /// Gives back the tags of all requests that were not answered yet, for when nobody will answer any more although
     /// the input has not ended.
     pub fn abandon(&self) -> Vec<T> {

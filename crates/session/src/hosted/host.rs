@@ -188,6 +188,9 @@ impl<A: Agent> Host<A> {
         let outcome = match begun {
             Ok(BegunTurn { session, prompt, cancellation }) => {
                 let outcome = self.turn(&session, prompt, cancellation).await;
+                if matches!(outcome, Ok(StopReason::Cancelled) | Err(_)) {
+                    session.context.0.log.cut_short();
+                }
                 session.context.turn_ended();
                 outcome
             }

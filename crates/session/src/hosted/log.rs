@@ -5,7 +5,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, MessageId, SessionUpdate};
+use agent_client_protocol_schema::v1::{
+    ContentBlock, ContentChunk, MessageId, SessionUpdate, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+};
 use rejoin_store::new_session_id;
 use serde_json::Value;
 
@@ -19,6 +21,8 @@ pub(super) struct Log(Mutex<Updates>);
 #[derive(Default)]
 struct Updates {
     folded: Fold,
+    /// How much was said before the turn that runs, or ran last.
+    before: usize,
     /// What came since, in order.
     new: Vec<SessionUpdate>,
 }
@@ -45,11 +49,26 @@ impl Log {
     pub(super) fn begin_turn(&self, prompt: &[ContentBlock]) -> Arc<Vec<Past>> {
         let mut updates = lock(&self.0);
         let before = updates.fold();
+        updates.before = before.len();
         // The blocks are one message, and not one with the prompt before if that had no answer.
         let id = MessageId::new(new_session_id().as_str());
         let chunk = |block: &ContentBlock| ContentChunk::new(block.clone()).message_id(id.clone());
         updates.new.extend(prompt.iter().map(chunk).map(SessionUpdate::UserMessageChunk));
         before
+    }
+
+    /// The turn was cut short: its calls that have not ended have failed, as they have in the record.
+    pub(super) fn cut_short(&self) {
+        let mut updates = lock(&self.0);
+        let past = updates.fold();
+        let failed = past.iter().skip(updates.before).filter_map(|past| match past {
+            Past::ToolCall(call) if !matches!(call.status, ToolCallStatus::Completed | ToolCallStatus::Failed) => {
+                let fields = ToolCallUpdateFields::new().status(ToolCallStatus::Failed);
+                Some(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(call.tool_call_id.clone(), fields)))
+            }
+            _ => None,
+        });
+        updates.new.extend(failed);
     }
 }
 
@@ -140,6 +159,36 @@ mod tests {
         let before = place(&log);
         log.push(said("an answer"));
         assert_eq!(place(&log), before);
+    }
+
+    #[test]
+    fn calls_of_a_turn_that_was_cut_short_have_failed() {
+        let call = |id: &str, status: &str| {
+            let call = json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": id, "status": status });
+            serde_json::from_value::<SessionUpdate>(call).unwrap()
+        };
+        let log = Log::default();
+        log.begin_turn(&text("one"));
+        log.push(call("earlier", "pending"));
+        log.begin_turn(&text("two"));
+        for (id, status) in [("done", "completed"), ("open", "in_progress")] {
+            log.push(call(id, status));
+        }
+        log.cut_short();
+        let states = log
+            .so_far()
+            .iter()
+            .filter_map(|past| match past {
+                Past::ToolCall(call) => Some((call.title.clone(), call.status)),
+                _ => None,
+            })
+            .collect::<Vec<_>>();
+        let expected = [
+            ("earlier", ToolCallStatus::Pending),
+            ("done", ToolCallStatus::Completed),
+            ("open", ToolCallStatus::Failed),
+        ];
+        assert_eq!(states, expected.map(|(id, status)| (id.to_owned(), status)));
     }
 
     #[test]

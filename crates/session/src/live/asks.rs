@@ -145,7 +145,7 @@ impl Live {
         self.tell_taken_back(ask_id);
         let Some(ask) = self.asks.open.remove(&ask_id) else { return Ok(()) };
         if let Some((client, id)) = &ask.asked {
-            client.forget(id);
+            client.forget(id, &ask.method, &self.id);
         }
         let Some(agent) = self.agent.open() else { return Ok(()) };
         match ask.kind {

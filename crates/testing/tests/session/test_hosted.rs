@@ -371,6 +371,22 @@ async fn a_terminal_is_released_when_the_turn_is_cancelled() {
 }
 
 #[tokio::test]
+async fn a_terminal_that_the_client_makes_after_a_cancel_is_released() {
+    let world = puppet();
+    let (client, session) = world.client_with_session().await;
+    client.answer_with(|_, _| None);
+    let turn = client.prompt(&session, "run make").await;
+    let (id, _) = client.until_asked("terminal/create").await;
+    client.cancel(&session).await;
+    assert_eq!(turn.result().await["stopReason"], "cancelled");
+
+    client.respond(&id, &json!({ "terminalId": "t" })).await;
+
+    let (_, released) = client.until_asked("terminal/release").await;
+    assert_eq!(released, json!({ "sessionId": session, "terminalId": "t" }));
+}
+
+#[tokio::test]
 async fn a_remark_is_a_notice_or_stands_before_what_is_said_next_and_is_not_remembered() {
     let world = puppet();
     for (capabilities, is_notice) in [(json!({ "session": { "notices": {} } }), true), (json!({}), false)] {

@@ -158,7 +158,8 @@ async fn open_requests_are_abandoned_at_the_end() {
     there.write_all(br#"{"jsonrpc":"2.0","method":"last"}"#).await.unwrap();
     there.shutdown().await.unwrap();
 
-    assert_eq!(connection.forget(&forgotten), Some("second"));
+    assert_eq!(connection.retag(&forgotten, "other"), Some("second"));
+    assert_eq!(connection.forget(&forgotten), Some("other"));
     let mut received = Vec::new();
     for _ in 0..5 {
         received.push(short(incoming.next().await));
