@@ -5,6 +5,7 @@ use rejoin::schema::{CompactionId, CompactionSummaryChunk, ContentBlock, Session
 use rejoin::{AgentError, Turn};
 use serde_json::Value;
 
+use crate::cancellation::unless_cancelled;
 use crate::models::{End, Event, ModelError, ModelInfo, Provider, Request, ToolUse, Usage, retry};
 use crate::session::OpenSession;
 
@@ -114,12 +115,4 @@ async fn show(turn: &Turn<OpenSession>, shown: &Shown, text: &str) -> Result<boo
         Shown::Not => return Ok(false),
     }
     Ok(true)
-}
-
-/// Waits for `future`; an error as soon as the turn is cancelled.
-async fn unless_cancelled<F: Future>(turn: &Turn<OpenSession>, future: F) -> Result<F::Output, AgentError> {
-    tokio::select! {
-        output = future => Ok(output),
-        () = turn.cancellation().cancelled() => Err(AgentError::Cancelled),
-    }
 }

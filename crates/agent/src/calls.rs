@@ -9,6 +9,7 @@ use rejoin::schema::{
 use rejoin::{AgentError, Turn};
 use serde_json::Value;
 
+use crate::cancellation::unless_cancelled;
 use crate::mode::{Mode, Policy};
 use crate::models::{Part, ToolUse};
 use crate::permission;
@@ -61,7 +62,10 @@ pub(crate) async fn make(
     let tool = tool.or_else(|| tools::find(turn.session(), &wanted.name));
     let mut call = Call { turn, id: ToolCallId::new(wanted.id.clone()), planned: Vec::new() };
     let planned = match &tool {
-        Some(tool) => plan(&**tool, turn, &wanted.arguments).await.map(|plan| (tool, plan)),
+        Some(tool) => {
+            let plan = unless_cancelled(turn, plan(&**tool, turn, &wanted.arguments)).await?;
+            plan.map(|plan| (tool, plan))
+        }
         None => Err(ToolError::Failed(format!("there is no tool {:?} here", wanted.name))),
     };
     let (tool, Plan { title, locations, content, always }) = match planned {
@@ -93,11 +97,7 @@ pub(crate) async fn make(
         return call.fail(ToolError::Failed(refusal)).await;
     }
     call.show(ToolCallUpdateFields::new().status(ToolCallStatus::InProgress)).await?;
-    let done = tokio::select! {
-        done = tool.run(&wanted.arguments, &call) => done,
-        () = turn.cancellation().cancelled() => Err(AgentError::Cancelled.into()),
-    };
-    match done {
+    match unless_cancelled(turn, tool.run(&wanted.arguments, &call)).await? {
         Ok(output) => call.end(output).await,
         Err(error) => call.fail(error).await,
     }

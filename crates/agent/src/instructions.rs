@@ -13,10 +13,12 @@ const FILE: &str = "AGENTS.md";
 /// As much of such a file is read.
 const MOST_BYTES: u64 = 32 << 10;
 
-/// The instructions for a session in `folders`, of which the first is where it works.
-pub(crate) async fn instructions(folders: Vec<PathBuf>, mode: Mode) -> String {
+/// The instructions for a session in the folders `roots`, of which the first is where it works.
+pub(crate) async fn instructions(roots: Roots, mode: Mode) -> String {
     let read = tokio::task::spawn_blocking(move || {
-        let files: Vec<(PathBuf, String)> = folders.iter().filter_map(|folder| read(folder)).collect();
+        let folders: Vec<PathBuf> = roots.one_by_one().map(|(folder, _)| folder.to_owned()).collect();
+        let files: Vec<(PathBuf, String)> =
+            roots.one_by_one().filter_map(|(folder, alone)| read(folder, &alone)).collect();
         (folders, files)
     });
     let (folders, files) = read.await.unwrap_or_default();
@@ -42,9 +44,9 @@ fn write(folders: &[PathBuf], mode: Mode, files: &[(PathBuf, String)]) -> String
     text
 }
 
-/// The file of `folder` and its beginning. One that lies elsewhere, through a link, is not read.
-fn read(folder: &Path) -> Option<(PathBuf, String)> {
-    let file = Roots::new(folder, &[]).place(FILE).ok()?.open_file().ok()?;
+/// The file of `folder` and its beginning. One that lies outside of `alone`, through a link, is not read.
+fn read(folder: &Path, alone: &Roots) -> Option<(PathBuf, String)> {
+    let file = alone.place(FILE).ok()?.open_file().ok()?;
     let mut bytes = Vec::new();
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).ok()?;
     let is_whole = bytes.len() as u64 <= MOST_BYTES;
@@ -69,7 +71,7 @@ mod tests {
         }
         std::fs::write(one.join(FILE), "Write short words.").unwrap();
         std::fs::write(two.join(FILE), "x".repeat(100_000)).unwrap();
-        let text = instructions(vec![one, two], Mode::Code).await;
+        let text = instructions(Roots::new(&one, &[two]), Mode::Code).await;
         assert!(text.contains("Write short words.") && text.contains("[the file goes on]"), "{text}");
         assert!(text.contains(Mode::Code.instructions()) && text.len() < 40_000, "{}", text.len());
     }
@@ -81,6 +83,6 @@ mod tests {
         std::fs::write(&secret, "hush").unwrap();
         std::fs::create_dir(&project).unwrap();
         std::os::unix::fs::symlink(&secret, project.join(FILE)).unwrap();
-        assert!(!instructions(vec![project], Mode::Ask).await.contains("hush"));
+        assert!(!instructions(Roots::new(&project, &[]), Mode::Ask).await.contains("hush"));
     }
 }

@@ -7,6 +7,7 @@
 mod agent;
 mod ask;
 mod calls;
+mod cancellation;
 mod commands;
 mod compaction;
 mod context;

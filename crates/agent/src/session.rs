@@ -8,10 +8,13 @@ use rejoin_mcp::{Folders, Options, ServerSpec, Servers, State};
 use tokio::task::JoinHandle;
 
 use crate::models::ModelInfo;
+use crate::tools::Roots;
 
 /// What the agent has of a session that is open.
 pub struct OpenSession {
     pub(crate) servers: Arc<Servers>,
+    /// The folders that it works in, as they were when it was opened.
+    pub(crate) roots: Roots,
     /// Servers of the configuration that it does without.
     pub(crate) unused_servers: Vec<String>,
     /// The models that can be chosen.
@@ -54,7 +57,8 @@ impl OpenSession {
         unused_servers: Vec<String>,
     ) -> Self {
         let watcher = tokio::spawn(refresh_on_change(context.clone(), servers.changes()));
-        Self { servers, unused_servers, models, key_variables, allowed: Mutex::default(), watcher }
+        let roots = Roots::of(context);
+        Self { servers, roots, unused_servers, models, key_variables, allowed: Mutex::default(), watcher }
     }
 
     /// Whether the user always allows `tool` here.

@@ -54,10 +54,9 @@ pub(crate) async fn run(
         let chosen = turn.chosen();
         let mode = Mode::of(&chosen);
         let tools = tools_of(turn.session(), &turn.chosen());
-        let folders = [turn.cwd().to_owned()].into_iter().chain(turn.directories().iter().cloned()).collect();
         let request = Request {
             model: model.clone(),
-            system: instructions(folders, mode).await,
+            system: instructions(turn.session().roots.as_of_now(), mode).await,
             messages: context.messages(),
             tools: tools.iter().map(|tool| tool.spec()).collect(),
             temperature: Temperature::of(&chosen),

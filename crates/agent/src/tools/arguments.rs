@@ -7,8 +7,10 @@ use super::{Arguments, ToolError, ToolSpec};
 
 /// Reads the arguments of a call of `tool`.
 pub(super) fn read<T: DeserializeOwned>(tool: &str, arguments: &Arguments) -> Result<T, ToolError> {
-    serde_json::from_value(Value::Object(arguments.clone()))
-        .map_err(|error| ToolError::Failed(format!("the arguments of {tool}: {error}")))
+    serde_path_to_error::deserialize(Value::Object(arguments.clone())).map_err(|error| {
+        let field = error.path().iter().next().map(|_| format!("`{}`: ", error.path())).unwrap_or_default();
+        ToolError::Failed(format!("the arguments of {tool}: {field}{}", error.inner()))
+    })
 }
 
 /// What a model is told of the tool `name`, whose arguments are `properties`, each with its JSON Schema. Those whose name ends

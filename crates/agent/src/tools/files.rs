@@ -11,6 +11,7 @@ use rejoin_wire::RpcError;
 use super::ToolError;
 use super::excerpt::{Excerpt, Wanted};
 use super::roots::{Place, PlaceError, Roots};
+use super::stop::{StopOnDrop, Stoppable};
 use crate::session::OpenSession;
 
 /// A file that is taken as a whole may have so many bytes.
@@ -27,7 +28,7 @@ pub(super) struct Files<'a> {
 
 impl<'a> Files<'a> {
     pub(super) fn of(turn: &'a Turn<OpenSession>) -> Self {
-        Self { turn, roots: Roots::of(turn) }
+        Self { turn, roots: turn.session().roots.as_of_now() }
     }
 
     /// The place that `path` names.
@@ -46,9 +47,10 @@ impl<'a> Files<'a> {
         if let Some(text) = self.of_client(place).await? {
             return Excerpt::of(Cursor::new(text), wanted).map_err(failed);
         }
-        let at = place.clone();
-        let excerpt = blocking(move || Ok(Excerpt::of(BufReader::new(at.open_file()?), wanted))).await?;
-        excerpt.map_err(failed)
+        let (at, stop) = (place.clone(), StopOnDrop::default());
+        let stopped = stop.flag();
+        let read = blocking(move || Ok(Excerpt::of(BufReader::new(Stoppable::new(at.open_file()?, stopped)), wanted)));
+        read.await?.map_err(failed)
     }
 
     /// All of a file.
@@ -59,12 +61,19 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// What is to be replaced in a file that is written anew; nothing if it is not there, or no text.
+    /// What is to be replaced in a file that is written anew; nothing if it is not there. What could not be shown to people
+    /// is not to be replaced.
     pub(super) async fn read_old(&self, place: &Place) -> Result<Option<String>, ToolError> {
         match on_disk(place).await? {
-            OnDisk::Text if self.turn.client().fs.read_text_file => self.read_whole(place).await.map(Some),
-            OnDisk::Text => Ok(self.of_disk(place).await.ok()),
-            OnDisk::Nothing | OnDisk::NotText | OnDisk::Large => Ok(None),
+            OnDisk::Nothing => Ok(None),
+            OnDisk::Text | OnDisk::NotText | OnDisk::Large => {
+                self.read_whole(place).await.map(Some).map_err(|error| match error {
+                    ToolError::Failed(why) => {
+                        ToolError::Failed(format!("{why}; if it is to be replaced, remove it first"))
+                    }
+                    error @ ToolError::Turn(_) => error,
+                })
+            }
         }
     }
 
@@ -111,7 +120,7 @@ impl<'a> Files<'a> {
         });
         let bytes = read.await?.map_err(|error| ToolError::Failed(format!("{}: {error}", place.shown())))?;
         if u64::try_from(bytes.len()).is_ok_and(|n_bytes| n_bytes > LARGEST) {
-            let text = format!("{} has more than {LARGEST} bytes, which is too much to edit at once", place.shown());
+            let text = format!("{} has more than {LARGEST} bytes, which is too much to change at once", place.shown());
             return Err(ToolError::Failed(text));
         }
         String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or_else(|| not_text(place))

@@ -17,6 +17,7 @@ mod roots;
 mod run_command;
 mod search;
 mod shown;
+mod stop;
 mod switch_mode;
 mod update_plan;
 mod walk;
@@ -103,7 +104,12 @@ pub(crate) enum Always {
     /// All calls of the tool.
     Tool,
     /// All calls that run this program and nothing else.
-    Program(String),
+    Program {
+        /// As people read it.
+        name: String,
+        /// Which one it is, also where another folder has one of the same name.
+        which: String,
+    },
     /// Nothing: the user is asked each time.
     NotOffered,
 }

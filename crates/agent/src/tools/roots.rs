@@ -33,6 +33,8 @@ struct Root {
     given: PathBuf,
     /// Where it is, without links.
     real: PathBuf,
+    /// Whether it was there when that was looked up.
+    is_found: bool,
     is_cwd: bool,
 }
 
@@ -53,6 +55,8 @@ pub(crate) enum PlaceError {
         "{path} leads through a link to nothing, so it can't be known to be inside of this session's folders: {roots}"
     )]
     LinkToNothing { path: String, roots: String },
+    #[error("{path} leads to a name that is not text in UTF-8, which can't be shown to anyone")]
+    NoText { path: String },
     #[error("{path} was replaced by a link while it was opened")]
     Swapped { path: String },
     #[error("there is no {path}")]
@@ -74,14 +78,16 @@ impl Roots {
     }
 
     pub(crate) fn new(cwd: &Path, additional: &[PathBuf]) -> Self {
-        let root = |given: &Path, is_cwd| {
-            // One that is gone stays as it is, and so does what is said of it.
-            let real = fs::canonicalize(given).unwrap_or_else(|_| given.to_owned());
-            Root { given: given.to_owned(), real, is_cwd }
-        };
-        let mut roots = vec![root(cwd, true)];
-        roots.extend(additional.iter().map(|given| root(given, false)));
+        let mut roots = vec![Root::of(cwd, true)];
+        roots.extend(additional.iter().map(|given| Root::of(given, false)));
         Self(roots)
+    }
+
+    /// These folders, where they were found when they were first looked for; one that was not there may be by now. So a
+    /// folder that somebody replaces by a link does not move the boundary.
+    pub(crate) fn as_of_now(&self) -> Self {
+        let root = |root: &Root| if root.is_found { root.clone() } else { Root::of(&root.given, root.is_cwd) };
+        Self(self.0.iter().map(root).collect())
     }
 
     /// The place that `path` names; a relative one is relative to the session's folder.
@@ -93,7 +99,16 @@ impl Roots {
         // The innermost, where roots are in one another; but the session's own folder where it will do.
         let places = self.0.iter().filter_map(inside);
         let nearest = places.min_by_key(|place| (!place.root.is_cwd, place.inside.components().count()));
-        nearest.ok_or_else(|| PlaceError::Outside { path: path.to_owned(), roots: self.to_string() })
+        let place = nearest.ok_or_else(|| PlaceError::Outside { path: path.to_owned(), roots: self.to_string() })?;
+        if place.inside.to_str().is_none() {
+            return Err(PlaceError::NoText { path: path.to_owned() });
+        }
+        Ok(place)
+    }
+
+    /// Each folder as the client named it, with the boundary around it alone.
+    pub(crate) fn one_by_one(&self) -> impl Iterator<Item = (&Path, Self)> {
+        self.0.iter().map(|root| (root.given.as_path(), Self(vec![root.clone()])))
     }
 
     /// `absolute` without links; what does not exist of it can't be one.
@@ -119,6 +134,15 @@ impl Roots {
                 Err(source) => return Err(PlaceError::Io { path: path.to_owned(), source }),
             }
         }
+    }
+}
+
+impl Root {
+    fn of(given: &Path, is_cwd: bool) -> Self {
+        let found = fs::canonicalize(given).ok();
+        let is_found = found.is_some();
+        // One that is gone stays as it is, and so does what is said of it.
+        Self { given: given.to_owned(), real: found.unwrap_or_else(|| given.to_owned()), is_found, is_cwd }
     }
 }
 

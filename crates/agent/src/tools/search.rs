@@ -14,6 +14,7 @@ use super::arguments::{read, spec, text};
 use super::files::Files;
 use super::roots::{Place, PlaceError};
 use super::shown::{listing, short};
+use super::stop::Stoppable;
 use super::walk::{Pattern, Walk};
 use super::{Arguments, Effect, Output, Plan, Tool, ToolError, ToolSpec};
 use crate::calls::Call;
@@ -86,8 +87,10 @@ impl Tool for Search {
         let wanted = Wanted::of(&read(NAME, arguments)?, call.turn)?;
         let found = Walk::run(wanted.place.clone(), move |walk| wanted.find(walk)).await?;
         if !found.is_empty() {
+            // A name that is no text can't be told.
+            let locations = found.iter().filter(|found| found.place.path().to_str().is_some());
             let location = |found: &Found| ToolCallLocation::new(found.place.path()).line(found.line);
-            let locations = found.iter().take(MOST_LOCATIONS).map(location).collect::<Vec<_>>();
+            let locations = locations.take(MOST_LOCATIONS).map(location).collect::<Vec<_>>();
             call.show(ToolCallUpdateFields::new().locations(locations)).await?;
         }
         Ok(Output::fenced(told(&found)))
@@ -116,7 +119,7 @@ impl Wanted {
             .line_number(true)
             .heap_limit(Some(LONGEST_SEARCHED))
             .build();
-        let mut found = Vec::new();
+        let (mut found, stopped) = (Vec::new(), walk.stopped());
         let is_meant = |inside: &Path| self.files.as_ref().is_none_or(|files| files.matches(inside));
         for (place, _) in walk.files()?.filter(|(_, inside)| inside.as_os_str().is_empty() || is_meant(inside)) {
             // One that can't be opened, or is a link, has nothing to find.
@@ -126,7 +129,7 @@ impl Wanted {
                 found.push(Found { place: place.clone(), line, text: cut(text.trim_end_matches(['\r', '\n'])) });
                 Ok(found.len() <= MOST_LINES)
             });
-            if let Err(error) = searcher.search_file(&self.regex, &file, sink) {
+            if let Err(error) = searcher.search_reader(&self.regex, Stoppable::new(file, stopped.clone()), sink) {
                 tracing::debug!(%error, path = %place.shown(), "a file could not be searched");
             }
             if found.len() > MOST_LINES {

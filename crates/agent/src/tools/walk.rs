@@ -3,8 +3,6 @@
 //! Links are named, and not followed. A folder that is named itself is walked even where it is ignored.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::{DirEntry, WalkBuilder};
@@ -12,6 +10,7 @@ use ignore::{DirEntry, WalkBuilder};
 use super::ToolError;
 use super::files::blocking;
 use super::roots::{Place, PlaceError};
+use super::stop::{StopOnDrop, Stopped};
 
 /// Which files are meant, by their path below the folder that is walked.
 #[derive(Debug, Clone)]
@@ -21,15 +20,15 @@ impl Pattern {
     /// Reads `text`. One without a slash is about names, in whatever folder.
     pub(super) fn parse(text: &str, folder: &Place) -> Result<Self, ToolError> {
         let wrong = |what: &str| ToolError::Failed(format!("the pattern {text:?}: {what}"));
-        let relative = match text.strip_prefix(&format!("{}/", folder.path().display())) {
-            Some(inside) => inside,
-            None if text.starts_with('/') => return Err(wrong("it must be relative to the folder `path`")),
-            None => text.trim_start_matches("./"),
-        };
+        let inside = text.strip_prefix(&format!("{}/", folder.path().display()));
+        if inside.is_none() && text.starts_with('/') {
+            return Err(wrong("it must be relative to the folder `path`"));
+        }
+        let relative = inside.unwrap_or_else(|| text.trim_start_matches("./"));
         if relative.is_empty() || relative.split('/').any(|part| part == "..") {
             return Err(wrong("it must name files below the folder `path`"));
         }
-        let anywhere = if relative.contains('/') { relative.to_owned() } else { format!("**/{relative}") };
+        let anywhere = if text.contains('/') { relative.to_owned() } else { format!("**/{relative}") };
         let glob = GlobBuilder::new(&anywhere).literal_separator(true).build();
         Ok(Self(glob.map_err(|error| wrong(&error.kind().to_string()))?.compile_matcher()))
     }
@@ -43,7 +42,7 @@ impl Pattern {
 /// A walk that can be stopped from outside.
 pub(super) struct Walk {
     folder: Place,
-    is_stopped: Arc<AtomicBool>,
+    stopped: Stopped,
 }
 
 impl Walk {
@@ -52,9 +51,14 @@ impl Walk {
         folder: Place,
         what: impl FnOnce(Self) -> Result<T, PlaceError> + Send + 'static,
     ) -> Result<T, ToolError> {
-        let stop = StopOnDrop(Arc::default());
-        let walk = Self { folder, is_stopped: Arc::clone(&stop.0) };
+        let stop = StopOnDrop::default();
+        let walk = Self { folder, stopped: stop.flag() };
         blocking(move || what(walk)).await
+    }
+
+    /// Whether it is to end.
+    pub(super) fn stopped(&self) -> Stopped {
+        self.stopped.clone()
     }
 
     /// All files, each with its path below the folder; a file that is walked has none.
@@ -65,21 +69,13 @@ impl Walk {
         let from = self.folder.real_path();
         let is_ignored = !entries(&self.folder, Ignored::IsLeftOut).any(|entry| entry.path().starts_with(&from));
         let ignored = if is_ignored { Ignored::IsWalked } else { Ignored::IsLeftOut };
-        let Self { folder, is_stopped } = self;
-        let walked = entries(&folder, ignored).take_while(move |_| !is_stopped.load(Ordering::Relaxed));
+        let Self { folder, stopped } = self;
+        let walked = entries(&folder, ignored).take_while(move |_| !stopped.is_set());
         Ok(walked.filter_map(move |entry| {
             let is_file = entry.file_type().is_some_and(|kind| kind.is_file() || kind.is_symlink());
             let inside = entry.path().strip_prefix(&from).ok()?;
             is_file.then(|| Some((folder.sibling(entry.path())?, inside.to_owned())))?
         }))
-    }
-}
-
-struct StopOnDrop(Arc<AtomicBool>);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -138,7 +134,7 @@ mod tests {
     fn found(roots: &Roots, path: &str, pattern: Option<&str>) -> Vec<String> {
         let place = roots.place(path).unwrap();
         let pattern = pattern.map(|pattern| Pattern::parse(pattern, &place).unwrap());
-        let walk = Walk { folder: place, is_stopped: Arc::default() };
+        let walk = Walk { folder: place, stopped: Stopped::default() };
         let is_meant = |inside: &Path| pattern.as_ref().is_none_or(|pattern| pattern.matches(inside));
         walk.files().unwrap().filter(|(_, inside)| is_meant(inside)).map(|(place, _)| place.shown()).collect()
     }
@@ -150,6 +146,7 @@ mod tests {
             (".", "*.rs", vec!["a.rs", "src/b.rs", "src/deep/c.rs"]),
             (".", "**/*.rs", vec!["a.rs", "src/b.rs", "src/deep/c.rs"]),
             (".", "./src/*.rs", vec!["src/b.rs"]),
+            (".", "./*.rs", vec!["a.rs"]),
             (".", "src/**", vec!["src/b.rs", "src/d.md", "src/deep/c.rs"]),
             (".", "*.{md,txt}", vec!["src/d.md"]),
             ("src", "*/*.rs", vec!["src/deep/c.rs"]),
@@ -161,6 +158,8 @@ mod tests {
         let place = roots.place(".").unwrap();
         let absolute = format!("{}/src/*.rs", place.path().display());
         assert_eq!(found(&roots, ".", Some(&absolute)), ["src/b.rs"]);
+        let absolute = format!("{}/*.rs", place.path().display());
+        assert_eq!(found(&roots, ".", Some(&absolute)), ["a.rs"]);
         for wrong in ["", "/etc/*", "../*", "src/../../*", "[", "a{"] {
             assert!(Pattern::parse(wrong, &place).is_err(), "{wrong}");
         }

@@ -112,6 +112,21 @@ async fn a_command_runs_in_a_terminal_of_a_client_that_has_some() {
 }
 
 #[tokio::test]
+async fn how_a_command_ended_is_told_also_if_its_terminal_is_gone() {
+    let project = Project::with_client(json!({ "terminal": true }), "code").await;
+    let gone = || Err(RpcError::new(RpcError::INTERNAL, "no such terminal"));
+    project.client.answer_with(move |method, _| match method {
+        "terminal/output" | "terminal/release" => Some(gone()),
+        _ => Some(answer_of_terminal(method, &json!({ "exitCode": 0 }))),
+    });
+
+    let called = project.call("run_command", json!({ "command": "make it" })).await;
+
+    let told = "[its output can't be had: the client: no such terminal]\n[exit code 0]";
+    assert_eq!((called.status(), called.told.as_str()), ("completed", told));
+}
+
+#[tokio::test]
 async fn a_terminal_is_ended_by_the_limit_and_by_a_cancel() {
     let project = Project::with_client(json!({ "terminal": true }), "code").await;
     project.client.answer_with(|method, _| match method {

@@ -1,6 +1,8 @@
 //! Files: on the disk, or as the client has them, and never outside.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::sync::{Arc, Mutex};
 
@@ -47,7 +49,7 @@ async fn what_can_not_be_read_is_said() {
         (json!({ "path": "latin.txt" }), "latin.txt: it is not text in UTF-8"),
         (json!({ "path": "folder/a.txt", "line": 2 }), "folder/a.txt: it has no line 2: it ends with line 1"),
         (json!({}), "the arguments of read_file: missing field `path`"),
-        (json!({ "path": 1 }), "the arguments of read_file: invalid type: integer `1`, expected a string"),
+        (json!({ "path": 1 }), "the arguments of read_file: `path`: invalid type: integer `1`, expected a string"),
     ] {
         assert_eq!(project.call("read_file", arguments.clone()).await.failure(), expected, "{arguments}");
     }
@@ -116,13 +118,37 @@ async fn a_file_is_written_and_the_change_shown() {
 }
 
 #[tokio::test]
+async fn what_could_not_be_shown_is_not_replaced() {
+    let project = Project::new().await;
+    let late = ["text ".repeat(4096).as_bytes(), b"\0binary"].concat();
+    for (name, bytes) in [("blob", b"\x7fELF\0\0".as_slice()), ("late", &late), ("large", &vec![b'x'; 5 << 20])] {
+        project.write(name, bytes);
+        let called = project.call("write_file", json!({ "path": name, "content": "new" })).await;
+        assert!(called.failure().ends_with("remove it first"), "{}", called.told);
+        assert_eq!(std::fs::read(project.path("project").join(name)).unwrap(), bytes, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_is_no_text_is_the_calls_trouble_and_not_the_turns() {
+    let project = Project::new().await;
+    let odd = project.path("project").join(OsStr::from_bytes(b"caf\xe9.txt"));
+    std::fs::write(&odd, "a needle").unwrap();
+    symlink(&odd, project.path("project/link")).unwrap();
+    let found = project.call("search", json!({ "pattern": "needle" })).await;
+    assert_eq!(found.told, "caf\u{fffd}.txt:1:a needle\n");
+    let read = project.call("read_file", json!({ "path": "link" })).await;
+    assert!(read.failure().contains("not text in UTF-8"), "{}", read.told);
+}
+
+#[tokio::test]
 async fn a_text_is_edited_where_it_is_exactly_once_or_everywhere() {
     let project = Project::new().await;
     project.write("a.txt", "one\ntwo\ntwo\n");
 
     let twice = project.call("edit_file", json!({ "path": "a.txt", "old_text": "two", "new_text": "2" })).await;
     let never = project.call("edit_file", json!({ "path": "a.txt", "old_text": "three", "new_text": "3" })).await;
-    assert!(twice.failure().contains("is in it 2 times") && never.failure().contains("is not in it"));
+    assert!(twice.failure().contains("is in it more than once") && never.failure().contains("is not in it"));
     assert_eq!(project.read("a.txt").unwrap(), "one\ntwo\ntwo\n");
 
     let once = project.call("edit_file", json!({ "path": "a.txt", "old_text": "one\n", "new_text": "" })).await;

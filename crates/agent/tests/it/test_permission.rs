@@ -1,5 +1,6 @@
 //! Permission: asked for as the mode says, with all that is needed to decide, and remembered for the session only.
 
+use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 
 use rejoin_testing::Event;
@@ -86,6 +87,11 @@ async fn the_request_shows_the_change() {
 async fn always_is_for_the_tool_or_the_program_and_for_this_session() {
     let project = Project::with_client(json!({}), "ask").await;
     project.client.answer_with(|_, _| Some(choose("always")));
+    for script in ["x.sh", "sub/x.sh"] {
+        project.write(script, "#!/bin/sh\n");
+        let path = project.path("project").join(script);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
     let write = |name: &str| ("write_file", json!({ "path": name, "content": "x" }));
     let run = |command: &str| ("run_command", json!({ "command": command }));
     for ((tool, arguments), is_asked) in [
@@ -98,6 +104,9 @@ async fn always_is_for_the_tool_or_the_program_and_for_this_session() {
         (run("echo four; printf four"), true),
         (run("echo $(printf five)"), true),
         (run("echo six > c"), true),
+        (("run_command", json!({ "command": "./x.sh" })), true),
+        (("run_command", json!({ "command": "./x.sh again" })), false),
+        (("run_command", json!({ "command": "./x.sh", "cwd": "sub" })), true),
     ] {
         let mark = project.client.mark();
         let called = project.call(tool, arguments.clone()).await;

@@ -90,7 +90,8 @@ impl Reply {
 
     /// The `n`th piece is an event without its name.
     pub(crate) fn without_name(mut self, n: usize) -> Self {
-        self.pieces[n] = self.pieces[n].split_once('\n').unwrap().1.to_owned();
+        let name_ends = self.pieces[n].find('\n').unwrap();
+        self.pieces[n].drain(..=name_ends);
         self
     }
 

@@ -212,3 +212,28 @@ fn what_is_found_behind_a_link_is_not_there() {
     let found = ["project/a.txt", "project/out-file", "project/out-folder/secret.txt", "project/none"].map(is_there);
     assert_eq!(found, [true, true, false, false]);
 }
+
+#[test]
+fn a_root_that_becomes_a_link_does_not_move_the_boundary() {
+    let disk = disk();
+    let before = disk.outside();
+    fs::rename(disk.base.join("lib"), disk.base.join("lib-moved")).unwrap();
+    symlink(disk.base.join("outside"), disk.base.join("lib")).unwrap();
+    let disk = Disk { roots: disk.roots.as_of_now(), ..disk };
+    for path in ["~/lib/secret.txt", "~/lib/new.txt"] {
+        assert!(matches!(disk.read(path), Err(PlaceError::Outside { .. })), "{path}");
+        assert!(disk.write(path).is_err(), "{path}");
+    }
+    assert_eq!(disk.outside(), before);
+}
+
+#[test]
+fn a_root_that_comes_later_is_one() {
+    let disk = disk();
+    let late = disk.base.join("alias/late");
+    let roots = Roots::new(&disk.base.join("lib"), std::slice::from_ref(&late));
+    fs::create_dir(&late).unwrap();
+    fs::write(late.join("a.txt"), "late").unwrap();
+    let disk = Disk { roots: roots.as_of_now(), ..disk };
+    assert_eq!(disk.read("~/alias/late/a.txt").unwrap(), "late");
+}

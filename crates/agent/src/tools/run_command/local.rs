@@ -1,11 +1,12 @@
 //! A command beside us: a process group of its own, which ends with the call, and with us.
 
+use std::error::Error as _;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
 use rejoin::schema::ToolCallUpdateFields;
-use rejoin_wire::{Command, Process};
+use rejoin_wire::{Command, Process, ProcessError};
 use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -29,7 +30,7 @@ pub(super) async fn run(job: &Job, call: &Call<'_>) -> Result<Ran, ToolError> {
     let args = vec!["-c".to_owned(), format!("unset {unset}; {SHELL}"), job.command.clone()];
     let command = Command { program: "/bin/sh".to_owned(), args, env: Vec::new(), cwd: Some(job.cwd.clone()) };
     // What a command writes may be secret, and is not for our log.
-    let (process, stdin, mut stdout) = Process::start_unlogged(&command).map_err(ToolError::failed)?;
+    let (process, stdin, mut stdout) = Process::start_unlogged(&command).map_err(|error| cannot_start(&error))?;
     drop(stdin);
     let mut written = Written::default();
     let mut bytes = vec![0; 8192];
@@ -76,4 +77,10 @@ fn end_of(exit: Option<ExitStatus>) -> End {
         Some((None, Some(signal))) => End::Killed(signal.to_string()),
         Some((None, None)) | None => End::Unknown,
     }
+}
+
+/// Why nothing was started.
+fn cannot_start(error: &ProcessError) -> ToolError {
+    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+    ToolError::Failed(format!("{error}{cause}"))
 }

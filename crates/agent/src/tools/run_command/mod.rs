@@ -90,8 +90,10 @@ impl Tool for RunCommand {
     async fn plan(&self, arguments: &Arguments, turn: &Turn<OpenSession>) -> Result<Plan, ToolError> {
         let job = Job::of(arguments, turn).await?;
         let plan = Plan::new(format!("`{}`", short(&job.command)));
-        let always =
-            program::of(&job.command).map_or(Always::NotOffered, |program| Always::Program(program.to_owned()));
+        let always = program::of(&job.command).map_or(Always::NotOffered, |name| Always::Program {
+            name: name.to_owned(),
+            which: program::which(name, &job.cwd),
+        });
         Ok(plan.at(vec![ToolCallLocation::new(job.cwd)]).showing(vec![fenced(&job.command)]).always(always))
     }
 

@@ -32,10 +32,19 @@ pub(super) async fn run(job: &Job, call: &Call<'_>) -> Result<Option<Ran>, ToolE
         terminal.kill().await.map_err(failed)?;
         End::TimedOut
     };
-    let output = terminal.output().await.map_err(failed)?;
-    terminal.release().await.map_err(failed)?;
-    let cut = if output.truncated { "[… the beginning is left out …]\n" } else { "" };
-    Ok(Some(Ran { end, output: format!("{cut}{}", output.output), is_cut: output.truncated, is_shown: true }))
+    // How it ended is known, whatever the client has forgotten by now.
+    let (output, is_cut) = match terminal.output().await.map_err(failed) {
+        Ok(output) => (output.output, output.truncated),
+        Err(ToolError::Failed(why)) => (format!("[its output can't be had: {why}]"), false),
+        Err(error @ ToolError::Turn(_)) => return Err(error),
+    };
+    match terminal.release().await.map_err(failed) {
+        Ok(()) => {}
+        Err(ToolError::Failed(why)) => tracing::debug!(why, "the client did not release a terminal"),
+        Err(error @ ToolError::Turn(_)) => return Err(error),
+    }
+    let cut = if is_cut { "[… the beginning is left out …]\n" } else { "" };
+    Ok(Some(Ran { end, output: format!("{cut}{output}"), is_cut, is_shown: true }))
 }
 
 fn end_of(status: &TerminalExitStatus) -> End {
