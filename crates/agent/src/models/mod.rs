@@ -255,11 +255,8 @@ impl Providers {
         let found = self.0.iter().find(|provider| provider.name() == model.provider);
         found.ok_or_else(|| {
             let known: Vec<&str> = self.0.iter().map(|provider| provider.name()).collect();
-            AgentError::failed(format!(
-                "there is no provider {:?} for {model}; known: {}",
-                model.provider,
-                known.join(", ")
-            ))
+            let what = format!("there is no provider {:?} for {model}; known: {}", model.provider, known.join(", "));
+            AgentError::invalid("model", what)
         })
     }
 

@@ -490,6 +490,11 @@ fn the_exit_code_says_whose_fault_it_is() {
     error: openai needs a key: set OPENAI_API_KEY
     --- exit 1
     ");
+    insta::assert_snapshot!(world.run_in("", &[("REJOIN_MODEL", "nope/x")], &["chat", "-p", "x"]), @r#"
+    --- stderr
+    error: `model`: there is no provider "nope" for nope/x; known: offline, openai, anthropic, gemini
+    --- exit 1
+    "#);
     insta::assert_snapshot!(world.run(&["chat", "-p", "x", "--session", "nothing"]), @"
     --- stderr
     error: there is no session `nothing`
