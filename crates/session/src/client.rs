@@ -125,13 +125,14 @@ impl Client {
         self.connection.begin(method, params, reply)
     }
 
-    /// Does not wait for its answer to `id`, a request of `session` for `method`, any more.
-    pub(crate) fn forget(&self, id: &RequestId, method: &str, session: &SessionId) {
-        if method == "terminal/create" {
-            drop(self.connection.retag(id, ClientReply::Release(session.clone())));
-        } else {
-            drop(self.connection.forget(id));
-        }
+    /// Does not wait for its answer to `id` any more.
+    pub(crate) fn forget(&self, id: &RequestId) {
+        drop(self.connection.forget(id));
+    }
+
+    /// The same for a terminal of `session`: if it is made after all, it is released.
+    pub(crate) fn forget_terminal(&self, id: &RequestId, session: &SessionId) {
+        drop(self.connection.retag(id, ClientReply::Release(session.clone())));
     }
 
     /// Sends it a notification that concerns no session.

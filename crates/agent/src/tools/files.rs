@@ -66,14 +66,9 @@ impl<'a> Files<'a> {
     pub(super) async fn read_old(&self, place: &Place) -> Result<Option<String>, ToolError> {
         match on_disk(place).await? {
             OnDisk::Nothing => Ok(None),
-            OnDisk::Text | OnDisk::NotText | OnDisk::Large => {
-                self.read_whole(place).await.map(Some).map_err(|error| match error {
-                    ToolError::Failed(why) => {
-                        ToolError::Failed(format!("{why}; if it is to be replaced, remove it first"))
-                    }
-                    error @ ToolError::Turn(_) => error,
-                })
-            }
+            OnDisk::Text => self.read_whole(place).await.map(Some),
+            OnDisk::NotText => Err(not_shown(place, "no text in UTF-8")),
+            OnDisk::Large => Err(not_shown(place, "too large")),
         }
     }
 
@@ -179,6 +174,12 @@ fn is_text(file: File) -> bool {
 
 fn not_text(place: &Place) -> ToolError {
     ToolError::Failed(format!("{}: it is not text in UTF-8", place.shown()))
+}
+
+/// Why a file is not replaced.
+fn not_shown(place: &Place, what: &str) -> ToolError {
+    let what = format!("{}: what is in it can't be shown, since it is {what}", place.shown());
+    ToolError::Failed(format!("{what}; if it is to be replaced, remove it first"))
 }
 
 /// Whether the client does not know after all what it said it does.

@@ -121,10 +121,14 @@ async fn a_file_is_written_and_the_change_shown() {
 async fn what_could_not_be_shown_is_not_replaced() {
     let project = Project::new().await;
     let late = ["text ".repeat(4096).as_bytes(), b"\0binary"].concat();
-    for (name, bytes) in [("blob", b"\x7fELF\0\0".as_slice()), ("late", &late), ("large", &vec![b'x'; 5 << 20])] {
+    for (name, bytes, why) in [
+        ("blob", b"\x7fELF\0\0".as_slice(), "since it is no text in UTF-8; if it is to be replaced, remove it first"),
+        ("late", &late, "it is not text in UTF-8"),
+        ("large", &vec![b'x'; 5 << 20], "since it is too large; if it is to be replaced, remove it first"),
+    ] {
         project.write(name, bytes);
         let called = project.call("write_file", json!({ "path": name, "content": "new" })).await;
-        assert!(called.failure().ends_with("remove it first"), "{}", called.told);
+        assert!(called.failure().ends_with(why), "{}", called.told);
         assert_eq!(std::fs::read(project.path("project").join(name)).unwrap(), bytes, "{name}");
     }
 }

@@ -200,7 +200,7 @@ impl Link {
         limit: Duration,
     ) -> Result<Box<RawValue>, Error> {
         let (caller, answer) = oneshot::channel();
-        let (id, _) = self.send(method, params, Reply::Caller(caller));
+        let id = self.send(method, params, Reply::Caller(caller));
         self.wait(method, &id, answer, limit).await
     }
 
@@ -213,8 +213,7 @@ impl Link {
         note: impl FnOnce(RequestId),
     ) -> Result<Box<RawValue>, Error> {
         let (caller, answer) = oneshot::channel();
-        let (id, _) = self.send(method, params, Reply::Caller(caller));
-        note(id);
+        note(self.send(method, params, Reply::Caller(caller)));
         answer.await.unwrap_or_else(|_| Err(self.why_gone()))
     }
 
@@ -238,7 +237,7 @@ impl Link {
         let (events, receiver) = mpsc::channel(SESSION_ROOM);
         let (caller, answer) = oneshot::channel();
         let _opening = OpeningGuard::new(self);
-        let (id, _) = self.send(method, params, Reply::Opener { events, caller });
+        let id = self.send(method, params, Reply::Opener { events, caller });
         let result = self.wait(method, &id, answer, limit).await?;
         Ok((result, receiver))
     }
@@ -301,8 +300,7 @@ impl Link {
     pub(crate) fn prompt(&self, id: &str, turn: u32, params: &str) -> Result<Position, Error> {
         let events = self.lock().events(id);
         let events = events.ok_or_else(|| self.why_gone())?;
-        let (_, position) = self.send("session/prompt", params, Reply::Turn { events, turn });
-        Ok(position)
+        Ok(self.send_at("session/prompt", params, Reply::Turn { events, turn }).1)
     }
 
     /// Whether the agent has read, or may have, anything of what begins at `position`. When it is gone, this does not change
@@ -314,8 +312,7 @@ impl Link {
     /// Passes a request on; its answer comes among the events of the agent's session `id`.
     pub(crate) fn pass_for(&self, id: &str, method: &str, params: &str, ticket: u64) -> Option<RequestId> {
         let events = self.lock().events(id)?;
-        let (id, _) = self.send(method, params, Reply::Passed { events, ticket });
-        Some(id)
+        Some(self.send(method, params, Reply::Passed { events, ticket }))
     }
 
     /// Sends a notification.
@@ -403,7 +400,12 @@ impl Link {
         self.body.end().await;
     }
 
-    fn send(&self, method: &str, params: &str, reply: Reply) -> (RequestId, Position) {
+    fn send(&self, method: &str, params: &str, reply: Reply) -> RequestId {
+        self.send_at(method, params, reply).0
+    }
+
+    /// Sends a request, and says where it begins.
+    fn send_at(&self, method: &str, params: &str, reply: Reply) -> (RequestId, Position) {
         let (id, line) = self.connection.begin(method, params, reply);
         if self.is_gone() {
             // Nobody would ever answer; to drop the reply tells whoever waits.

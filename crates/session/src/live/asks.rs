@@ -144,8 +144,10 @@ impl Live {
     pub(super) async fn cancel_ask(&mut self, ask_id: AskId) -> Result<(), Error> {
         self.tell_taken_back(ask_id);
         let Some(ask) = self.asks.open.remove(&ask_id) else { return Ok(()) };
-        if let Some((client, id)) = &ask.asked {
-            client.forget(id, &ask.method, &self.id);
+        match &ask.asked {
+            Some((client, id)) if ask.method == "terminal/create" => client.forget_terminal(id, &self.id),
+            Some((client, id)) => client.forget(id),
+            None => {}
         }
         let Some(agent) = self.agent.open() else { return Ok(()) };
         match ask.kind {

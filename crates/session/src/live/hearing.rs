@@ -149,8 +149,10 @@ impl Live {
 
     /// The agent is gone; says what that is to the turn. Nothing came of a prompt that nobody has read.
     pub(super) fn lose_agent(&mut self, error: Error) -> Event {
-        let was_read = |agent: &mut OpenAgent| self.prompted_at.is_some_and(|at| agent.link.has_read(at));
-        let is_untaken = !self.has_heard && self.agent.open().is_some_and(|agent| !was_read(agent));
+        // Only what is gone reads nothing any more.
+        let may_read =
+            |agent: &OpenAgent| !agent.link.is_gone() || self.prompted_at.is_some_and(|at| agent.link.has_read(at));
+        let is_untaken = !self.has_heard && self.agent.open().is_some_and(|agent| !may_read(agent));
         self.leave_agent();
         let turn = self.machine.turn();
         if is_untaken && self.machine.is_in_turn() && self.repeated != turn {
