@@ -18,6 +18,7 @@ mod replay;
 mod retelling;
 mod session;
 mod settings;
+mod state;
 mod text;
 mod time;
 mod title;
@@ -29,12 +30,13 @@ pub use entry::{Audience, Entry, EntryNumber, LayerKind, Step, StepKind, Turn};
 pub use error::TranscriptError;
 pub use json::Json;
 pub use message::{MessageId, MessageIds};
-pub use replay::{Replay, Replayed, States, live, replay};
+pub use replay::{Replay, Replayed, live, replay};
 pub use retelling::{Retelling, Told};
 pub use session::{
     AgentInfo, AgentSession, Cost, Cwd, Fact, FormerAgentSession, Parent, Session, SessionFacts, SessionId, Shelf,
 };
 pub use settings::{InForce, McpServerNames, McpTransport, Settings};
+pub use state::States;
 pub use time::Timestamp;
 pub use title::{Titles, manual_title};
 pub use turn::{OpenWork, TurnEnd, interrupt};

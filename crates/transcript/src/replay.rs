@@ -2,7 +2,8 @@
 //!
 //! Within a turn, text chunks of one message are joined, a tool call comes once, in its place and in its final state,
 //! and a plan comes once, at the turn's end. State updates (usage, commands, mode, options, info) come once, at the end
-//! of all. What has `_meta`, or a member that ACP does not define, is never folded away: it comes in its place, as it was.
+//! of all, merged by the rules of [`States`]. Any other update that has `_meta`, or a member that ACP does not define, is
+//! never folded away: it comes in its place, as it was.
 //!
 //! Entries are pushed one by one and what is finished is taken out. What is folded together is a *segment*: a turn, or, of
 //! a very long turn, each [`SEGMENT`] bytes. Past such a border a tool call may come as a call and a later update, which
@@ -11,9 +12,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
-
 use crate::json::{Members, offset_in, write_string};
+use crate::state::States;
 use crate::update::{Chunk, UpdateKind, with_message_id};
 use crate::{Audience, Entry, Json, MessageId, Step, StepKind, Turn};
 
@@ -90,7 +90,7 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    fn new(turn: Option<Turn>, update: &str, extra: Option<&Json>) -> Self {
+    pub(crate) fn new(turn: Option<Turn>, update: &str, extra: Option<&Json>) -> Self {
         Self { turn, params: params(update, extra) }
     }
 
@@ -140,18 +140,16 @@ impl Replay {
         let finished = if self.is_at_end() || self.turn != Some(step.turn) { self.take() } else { Vec::new() };
         self.turn = Some(step.turn);
         self.has_ended = step.kind == StepKind::TurnEnded;
+        if self.has_ended {
+            self.states.end_turn();
+        }
         self.bytes += step.body.as_str().len();
         if step.audience != Audience::Client {
             return finished;
         }
         match step.kind {
             StepKind::Prompt => self.push_prompt(entry),
-            StepKind::Update(kind) => {
-                let known = kind.known_members();
-                let is_plain =
-                    step.extra.is_none() && step.body.members().is_some_and(|members| members.are_all_among(known));
-                self.push_update(kind, is_plain, as_shown(kind, step).into_owned(), step.extra.as_ref());
-            }
+            StepKind::Update(kind) => self.push_update(kind, step),
             StepKind::TurnEnded
             | StepKind::PermissionAsked
             | StepKind::PermissionAnswered
@@ -180,33 +178,38 @@ impl Replay {
         }
     }
 
-    fn push_update(&mut self, kind: UpdateKind, is_plain: bool, update: Json, extra: Option<&Json>) {
+    fn push_update(&mut self, kind: UpdateKind, step: &Step) {
+        let extra = step.extra.as_ref();
+        let update = || as_shown(kind, step).into_owned();
+        let is_plain = || {
+            let known = kind.known_members();
+            extra.is_none() && step.body.members().is_some_and(|members| members.are_all_among(known))
+        };
         match kind {
             UpdateKind::Notice => {}
-            UpdateKind::Plan => {
-                let has_entries = update.members().is_some_and(|members| members.get_some("entries").is_some());
-                if has_entries {
-                    self.plan = is_plain.then(|| update.clone());
-                }
-                if !(has_entries && is_plain) {
-                    self.push_whole(update, extra);
-                }
-            }
-            UpdateKind::ToolCall | UpdateKind::ToolCallUpdate => self.push_tool(kind, is_plain, update, extra),
-            UpdateKind::AgentMessageChunk | UpdateKind::AgentThoughtChunk if is_plain => self.push_chunk(kind, update),
-            UpdateKind::UserMessageChunk
-            | UpdateKind::AgentMessageChunk
-            | UpdateKind::AgentThoughtChunk
-            | UpdateKind::Other => self.push_whole(update, extra),
             UpdateKind::AvailableCommands
             | UpdateKind::CurrentMode
             | UpdateKind::ConfigOption
             | UpdateKind::SessionInfo
-            | UpdateKind::Usage => {
-                if self.states.take(kind, is_plain, &update) == Place::Here {
-                    self.push_whole(update, extra);
+            | UpdateKind::Usage => self.states.push(kind, step.turn, &step.body, extra),
+            UpdateKind::Plan => {
+                let has_entries = step.body.members().is_some_and(|members| members.get_some("entries").is_some());
+                let is_plain = is_plain();
+                if has_entries {
+                    self.plan = is_plain.then(update);
+                }
+                if !(has_entries && is_plain) {
+                    self.push_whole(update(), extra);
                 }
             }
+            UpdateKind::ToolCall | UpdateKind::ToolCallUpdate => self.push_tool(kind, is_plain(), update(), extra),
+            UpdateKind::AgentMessageChunk | UpdateKind::AgentThoughtChunk if is_plain() => {
+                self.push_chunk(kind, update());
+            }
+            UpdateKind::UserMessageChunk
+            | UpdateKind::AgentMessageChunk
+            | UpdateKind::AgentThoughtChunk
+            | UpdateKind::Other => self.push_whole(update(), extra),
         }
     }
 
@@ -296,111 +299,4 @@ impl Replay {
 /// The id of a prompt's message; one made of the entry's number, should none have been assigned.
 pub(crate) fn prompt_message_id(entry: &Entry) -> MessageId {
     entry.step.message_id.clone().unwrap_or_else(|| MessageId::new(format!("prompt-{}", entry.number)))
-}
-
-/// Where a state update belongs.
-#[derive(PartialEq, Eq)]
-enum Place {
-    Here,
-    End,
-}
-
-/// The state updates that come once, behind everything: the latest of each kind, unless it came in its own place.
-///
-/// A stretch of entries tells some of them; [`States::then`] joins stretches.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct States {
-    #[serde(skip_serializing_if = "Told::is_not")]
-    usage: Told,
-    #[serde(skip_serializing_if = "Told::is_not")]
-    commands: Told,
-    #[serde(skip_serializing_if = "Told::is_not")]
-    mode: Told,
-    #[serde(skip_serializing_if = "Told::is_not")]
-    options: Told,
-    #[serde(skip_serializing_if = "Told::is_not")]
-    title: Told,
-    #[serde(skip_serializing_if = "Told::is_not")]
-    updated_at: Told,
-}
-
-/// What a stretch of entries tells of a state.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Told {
-    /// Nothing.
-    #[default]
-    Not,
-    /// This, and it belongs behind everything.
-    AtEnd(Json),
-    /// Something that stands in its own place, so that nothing may follow.
-    InPlace,
-}
-
-impl Told {
-    fn is_not(&self) -> bool {
-        *self == Self::Not
-    }
-
-    fn at_end(&self) -> Option<&Json> {
-        match self {
-            Self::AtEnd(update) => Some(update),
-            Self::Not | Self::InPlace => None,
-        }
-    }
-}
-
-impl States {
-    /// The states after `later` came behind this stretch.
-    #[must_use]
-    pub fn then(self, later: Self) -> Self {
-        let pick = |earlier: Told, later: Told| if later.is_not() { earlier } else { later };
-        Self {
-            usage: pick(self.usage, later.usage),
-            commands: pick(self.commands, later.commands),
-            mode: pick(self.mode, later.mode),
-            options: pick(self.options, later.options),
-            title: pick(self.title, later.title),
-            updated_at: pick(self.updated_at, later.updated_at),
-        }
-    }
-
-    /// The updates that come behind everything.
-    pub fn updates(&self) -> Vec<Replayed> {
-        let whole = [&self.usage, &self.commands, &self.mode, &self.options];
-        let mut updates: Vec<Json> = whole.into_iter().filter_map(Told::at_end).cloned().collect();
-        let info = [("title", &self.title), ("updatedAt", &self.updated_at)];
-        let info: Vec<String> =
-            info.into_iter().filter_map(|(name, told)| Some(format!("\"{name}\":{}", told.at_end()?))).collect();
-        if !info.is_empty() {
-            let update = format!("{{\"sessionUpdate\":\"session_info_update\",{}}}", info.join(","));
-            updates.push(Json::from_stored(update));
-        }
-        updates.iter().map(|update| Replayed::new(None, update.as_str(), None)).collect()
-    }
-
-    fn take(&mut self, kind: UpdateKind, is_plain: bool, update: &Json) -> Place {
-        let told = |value: &str| {
-            if is_plain { Told::AtEnd(Json::from_stored(value.to_owned())) } else { Told::InPlace }
-        };
-        match kind {
-            UpdateKind::Usage => self.usage = told(update.as_str()),
-            UpdateKind::AvailableCommands => self.commands = told(update.as_str()),
-            UpdateKind::CurrentMode => self.mode = told(update.as_str()),
-            UpdateKind::ConfigOption => self.options = told(update.as_str()),
-            _ => {
-                // Members left out are unchanged, so each is a state of its own.
-                let members = update.members();
-                let member = |name| members.as_ref().and_then(|members| members.get(name));
-                if let Some(title) = member("title") {
-                    self.title = told(title);
-                }
-                if let Some(updated_at) = member("updatedAt") {
-                    self.updated_at = told(updated_at);
-                }
-            }
-        }
-        if is_plain { Place::End } else { Place::Here }
-    }
 }

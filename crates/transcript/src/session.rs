@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::{Members, keep, read_string};
 use crate::settings::{InForce, McpServerNames, Settings};
+use crate::state::tells_of_running_turn;
 use crate::title::{Titles, agents_title, derive_title};
 use crate::{
     Audience, EntryNumber, Json, MessageId, Step, StepKind, Timestamp, TranscriptError, Turn, TurnEnd, UpdateKind,
@@ -202,6 +203,7 @@ impl Session {
             StepKind::TurnEnded => {
                 let end = TurnEnd::from_json(&step.body);
                 self.facts.running_since = None;
+                self.facts.meta.retain(|_, value| !tells_of_running_turn(value.as_str()));
                 // A turn that was cut off ended when nobody saw it; that it is closed now is no use of the session.
                 if end != TurnEnd::Interrupted {
                     self.facts.updated_at = self.facts.updated_at.max(step.at);

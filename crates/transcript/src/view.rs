@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::json::{Members, keep, read_string};
 use crate::replay::prompt_message_id;
+use crate::state::States;
 use crate::update::{Chunk, content_text};
 use crate::{Audience, Entry, EntryNumber, Json, StepKind, Turn, TurnEnd, UpdateKind};
 
@@ -114,6 +115,21 @@ impl View {
     }
 }
 
+impl State {
+    fn of(states: &States) -> Self {
+        let latest = |kind| states.latest(kind).cloned();
+        let info = states.latest(UpdateKind::SessionInfo).and_then(Json::members);
+        let info = info.iter().flat_map(Members::iter).filter(|(name, _)| *name != "sessionUpdate");
+        Self {
+            usage: latest(UpdateKind::Usage),
+            commands: latest(UpdateKind::AvailableCommands),
+            mode: latest(UpdateKind::CurrentMode),
+            options: latest(UpdateKind::ConfigOption),
+            info: info.map(|(name, value)| (name.to_owned(), keep(value))).collect(),
+        }
+    }
+}
+
 impl Item {
     /// The text that a search finds it by: what was said, or what a tool call is called. Thoughts are not searched.
     pub fn searchable_text(&self) -> Option<String> {
@@ -176,12 +192,13 @@ pub struct Fold {
     view: View,
     messages: HashMap<(Turn, Role, String), usize>,
     tools: HashMap<String, usize>,
+    states: States,
 }
 
 impl Fold {
     /// The view of what was pushed.
     pub fn finish(self) -> View {
-        self.view
+        View { state: State::of(&self.states), ..self.view }
     }
 
     /// Takes the next entry.
@@ -191,6 +208,7 @@ impl Fold {
                 if let Turn::In(turn) = entry.step.turn {
                     self.view.ends.insert(turn, TurnEnd::from_json(&entry.step.body));
                 }
+                self.states.end_turn();
             }
             _ if entry.step.audience != Audience::Client => {}
             StepKind::Prompt => self.push_prompt(entry),
@@ -212,23 +230,18 @@ impl Fold {
     }
 
     fn push_update(&mut self, kind: UpdateKind, entry: &Entry) {
-        let update = &entry.step.body;
         match kind {
             UpdateKind::UserMessageChunk => self.push_chunk(Role::User, kind, entry),
             UpdateKind::AgentMessageChunk => self.push_chunk(Role::Agent, kind, entry),
             UpdateKind::AgentThoughtChunk => self.push_chunk(Role::Thought, kind, entry),
             UpdateKind::ToolCall | UpdateKind::ToolCallUpdate => self.push_tool(kind, entry),
             UpdateKind::Plan => self.push_plan(entry),
-            UpdateKind::AvailableCommands => self.view.state.commands = Some(update.clone()),
-            UpdateKind::CurrentMode => self.view.state.mode = Some(update.clone()),
-            UpdateKind::ConfigOption => self.view.state.options = Some(update.clone()),
-            UpdateKind::Usage => self.view.state.usage = Some(update.clone()),
-            UpdateKind::SessionInfo => {
-                let members = update.members();
-                let members = members.iter().flat_map(Members::iter);
-                for (name, value) in members.filter(|(name, _)| *name != "sessionUpdate") {
-                    self.view.state.info.insert(name.to_owned(), keep(value));
-                }
+            UpdateKind::AvailableCommands
+            | UpdateKind::CurrentMode
+            | UpdateKind::ConfigOption
+            | UpdateKind::SessionInfo
+            | UpdateKind::Usage => {
+                self.states.push(kind, entry.step.turn, &entry.step.body, entry.step.extra.as_ref());
             }
             UpdateKind::Notice => {}
             UpdateKind::Other => self.push_other(entry),

@@ -64,6 +64,7 @@ fn extras() -> impl Strategy<Value = String> {
         1 => Just(r#","_meta":{"k":[1,null]}"#.to_owned()),
         1 => Just(r#","tone":1.50"#.to_owned()),
         1 => Just(r#","_meta":null"#.to_owned()),
+        1 => Just(r#","_meta":{"k":1,"thread":{"status":"running"}}"#.to_owned()),
     ]
 }
 
@@ -217,8 +218,9 @@ proptest! {
         let replayed: String = replayed.iter().flat_map(|one| [one.params.as_str(), "\n"]).collect();
         let own = entries.iter().filter(|entry| entry.step.audience == Audience::Client
             && matches!(entry.step.kind, StepKind::Update(_)) && entry.step.body.as_str().contains("\"tone\":1.50"));
-        // Notices are no history, and a call takes in its updates.
-        let own = own.filter(|entry| !entry.step.body.as_str().contains("\"notice\"") && !entry.step.body.as_str().contains("\"tool_call\""));
+        // Notices are not history, the last of each state counts, and a call takes in its updates.
+        let is_folded = |kind: UpdateKind| kind.is_state() || matches!(kind, UpdateKind::Notice | UpdateKind::ToolCall);
+        let own = own.filter(|entry| !UpdateKind::of(&entry.step.body).is_some_and(is_folded));
         for entry in own {
             let text = entry.step.body.as_str();
             let text = text.split(",\"messageId\":null").next().unwrap();

@@ -272,6 +272,23 @@ async fn a_row_of_the_list_says_who_and_how_much() {
     );
 }
 
+#[tokio::test]
+async fn a_status_that_a_dead_agent_left_is_neither_replayed_nor_listed() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    let info = |meta: &str| format!(r#"emit {{"sessionUpdate":"session_info_update","_meta":{meta}}}"#);
+    let (tags, running) = (info(r#"{"tags":["a"]}"#), info(r#"{"vendor":{"threadStatus":{"type":"active"}}}"#));
+
+    client.prompt(&session, &format!("{tags}\n{running}\nsay half\ncrash 1")).await.error().await;
+
+    let replayed = world.client().await.load(&session, world.cwd()).await;
+    let meta: Vec<&Value> =
+        replayed.iter().filter(|one| one["sessionUpdate"] == "session_info_update").map(|one| &one["_meta"]).collect();
+    assert_eq!(meta, [&json!({ "tags": ["a"] })]);
+    let listed = client.call("session/list", json!({})).await.unwrap()["sessions"][0]["_meta"].clone();
+    assert_eq!((&listed["tags"], &listed["vendor"]), (&json!(["a"]), &Value::Null));
+}
+
 fn server(name: &str) -> Value {
     json!([{ "name": name, "command": name, "args": [], "env": [] }])
 }
