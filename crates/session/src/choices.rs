@@ -196,6 +196,42 @@ pub(crate) fn to_reapply(wanted: &InForce, agent: &InForce, settings: &Settings)
     (choices, lost)
 }
 
+/// Whether the agent that a session is restored in is the one that it was in before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RestoredIn {
+    /// The same agent, perhaps in another version.
+    SameAgent,
+    /// Another agent, with settings of its own.
+    OtherAgent,
+}
+
+/// Those of `missing` that a person would miss: choices of a session with the settings `before` that its agent could not
+/// be brought to.
+///
+/// Models and options are missed in the agent that had them; another agent has its own. A mode is missed there too, because
+/// it says what the agent may do, unless it is the first that was offered, in which sessions begin. What another choice
+/// says too is not told twice.
+pub(crate) fn missed(missing: Vec<Choice>, before: &Settings, agent: RestoredIn) -> Vec<Choice> {
+    let linked_id = |name| linked(before, name).map(|option| option.id);
+    let (mode, model) = (linked_id("mode"), linked_id("model"));
+    let says_mode = missing.iter().any(|choice| matches!(choice, Choice::Mode(_)));
+    let says_model = missing.iter().any(|choice| matches!(choice, Choice::Model(_)));
+    let is_same = agent == RestoredIn::SameAgent;
+    let modes = ids(before.modes.as_ref(), "availableModes", "id");
+    let modes = modes.or_else(|| linked(before, "mode").map(|option| option.values)).unwrap_or_default();
+    let is_mode_missed = |mode: &str| is_same || modes.first().is_some_and(|first| first != mode);
+    let is_missed = |choice: &Choice| match choice {
+        Choice::Mode(mode) => is_mode_missed(mode),
+        Choice::Model(_) => is_same,
+        Choice::Option(id, value) if Some(id) == mode.as_ref() => {
+            !says_mode && read_string(value.as_str()).is_none_or(|value| is_mode_missed(&value))
+        }
+        Choice::Option(id, _) if Some(id) == model.as_ref() => !says_model && is_same,
+        Choice::Option(..) => is_same,
+    };
+    missing.into_iter().filter(is_missed).collect()
+}
+
 /// The choices that bring an agent, which offers `settings`, to something that it offers, where `agent` is in force and
 /// was offered in `before`, but is not any more. What never was may be somebody's own.
 pub(crate) fn fallbacks(agent: &InForce, settings: &Settings, before: &Settings) -> Vec<Choice> {
@@ -449,6 +485,33 @@ mod tests {
             option("fast", "true"),
         ];
         assert_eq!((choices, lost), (expected.to_vec(), Vec::new()));
+    }
+
+    #[test]
+    fn only_what_a_person_would_miss_is_told() {
+        let (mode, model) = (Choice::Mode("plan".to_owned()), Choice::Model("gone".to_owned()));
+        let all = || {
+            vec![
+                mode.clone(),
+                model.clone(),
+                option("mode", "\"plan\""),
+                option("m", "\"gone\""),
+                option("fast", "true"),
+                option("old", "1"),
+            ]
+        };
+        let check = |missing, agent, expected: &[Choice]| {
+            assert_eq!(missed(missing, &settings(), agent), expected);
+        };
+        let same = [mode.clone(), model.clone(), option("fast", "true"), option("old", "1")];
+        check(all(), RestoredIn::SameAgent, &same);
+        check(all(), RestoredIn::OtherAgent, &[mode.clone()]);
+        let options = || vec![option("mode", "\"plan\""), option("m", "\"gone\"")];
+        check(options(), RestoredIn::SameAgent, &options());
+        check(options(), RestoredIn::OtherAgent, &options()[..1]);
+        let first = || vec![Choice::Mode("ask".to_owned()), option("mode", "\"ask\"")];
+        check(first(), RestoredIn::SameAgent, &first()[..1]);
+        check(first(), RestoredIn::OtherAgent, &[]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::requests::choice_request;
 use super::restore::{Opened, Opener, Remark, Rung};
 use super::routes::AgentEvent;
 use crate::Error;
-use crate::choices::{Choice, Setup, fallbacks, offered_in, to_reapply};
+use crate::choices::{Choice, RestoredIn, Setup, fallbacks, missed, offered_in, to_reapply};
 
 /// How often one thing is chosen: another choice may have reset it.
 const TRIES: usize = 2;
@@ -41,10 +41,17 @@ impl Opener {
                 break [lost, choices].concat();
             };
             if let Err(error) = self.choose(opened, &choice, &settings).await {
-                refusals.push((choice.clone(), refusal::reason(&error, &self.opening)));
+                if refusal::is_already_so(&error) {
+                    opened.settle(&choice, &settings);
+                } else {
+                    refusals.push((choice.clone(), refusal::reason(&error, &self.opening)));
+                }
             }
             tried.push(choice);
         };
+        let is_same = self.is_agent_of(session, &opened.link);
+        let agent = if is_same { RestoredIn::SameAgent } else { RestoredIn::OtherAgent };
+        let missing = missed(missing, &session.settings, agent);
         opened.unrestored = unrestored(&missing, &refusals);
     }
 
@@ -64,21 +71,28 @@ impl Opener {
 
     /// Makes `choice` in the agent, which offers `settings`.
     async fn choose(&self, opened: &mut Opened, choice: &Choice, settings: &Settings) -> Result<(), Error> {
-        let set = choice.check(settings).unwrap_or_default();
         let (method, params) = choice_request(choice, &opened.id, settings);
+        let before = opened.in_force.options.clone();
         let result = opened.ask(method, &params, self.options.restore_limit).await?;
-        let is_told = opened.take_options(Setup::read(result.get()).config_options);
-        opened.in_force.mode = set.mode.or(opened.in_force.mode.take());
-        opened.in_force.model = set.model.or(opened.in_force.model.take());
-        // A mode or model that is an option too is set as that as well: the answer tells which options follow.
-        if matches!(choice, Choice::Option(..)) && !is_told {
-            opened.in_force.options.extend(set.options);
-        }
+        let told = Setup::read(result.get()).config_options.or_else(|| {
+            // It may have told them before it answered.
+            (opened.in_force.options != before).then(|| opened.setup.config_options.clone()).flatten()
+        });
+        opened.settle(choice, settings);
+        opened.take_options(told);
         Ok(())
     }
 }
 
 impl Opened {
+    /// Notes that `choice` is in force in the agent, which offers `settings`: also as the option that says the same.
+    fn settle(&mut self, choice: &Choice, settings: &Settings) {
+        let set = choice.check(settings).unwrap_or_default();
+        self.in_force.mode = set.mode.or(self.in_force.mode.take());
+        self.in_force.model = set.model.or(self.in_force.model.take());
+        self.in_force.options.extend(set.options);
+    }
+
     /// Asks the agent, and takes in what it says before it answers.
     async fn ask(
         &mut self,
@@ -129,14 +143,12 @@ impl Opened {
         }
     }
 
-    /// Takes over the agent's list of options, if it gave one; says whether it did.
-    fn take_options(&mut self, options: Option<Json>) -> bool {
-        let is_told = options.is_some();
-        if is_told {
+    /// Takes over the agent's list of options, if it gave one.
+    fn take_options(&mut self, options: Option<Json>) {
+        if options.is_some() {
             self.setup.config_options = options;
             self.in_force.options = self.setup.in_force().options;
         }
-        is_told
     }
 
     /// What the agent offers.

@@ -42,6 +42,13 @@ impl Refusal {
     }
 }
 
+/// Whether an agent refused a choice because it is in force already.
+pub(super) fn is_already_so(error: &Error) -> bool {
+    let Error::Agent(error) = error else { return false };
+    let text = full_text(error).to_lowercase();
+    ["already", "unchanged", "no change", "not changed"].iter().any(|word| text.contains(word))
+}
+
 /// Why `error` says that a session could not be opened by `opening`, for people: short, and without secrets.
 pub(super) fn reason(error: &Error, opening: &Opening) -> String {
     let text = match error {
@@ -122,6 +129,15 @@ mod tests {
         check(-32_603, "Internal error", "thread 7 not found", Refusal::Final);
         check(-32_603, "Internal error", "", Refusal::Unclear);
         assert_eq!(Refusal::of(&Error::Ended), Refusal::Final);
+    }
+
+    #[test]
+    fn a_choice_that_is_in_force_already_is_known_by_the_words_of_its_refusal() {
+        for (message, details) in [("Already in plan mode", ""), ("Internal error", "mode is already `plan`")] {
+            assert!(is_already_so(&agents(-32_603, message, &json!({ "details": details }))), "{message} {details}");
+        }
+        assert!(!is_already_so(&agents(-32_602, "unknown mode", &json!(null))));
+        assert!(!is_already_so(&Error::Ended));
     }
 
     #[test]

@@ -170,15 +170,20 @@ impl Opener {
 
     /// The upper rungs: the agent itself has the session. Gives why not.
     async fn reopen(&self, link: &Seat, session: &Session, upto: EntryNumber) -> Result<Result<Opened, String>, Error> {
-        let began_with = &session.facts.agent.name;
-        if *began_with != link.info().name && !self.options.are_kin(began_with, &link.names()) {
-            return Ok(Err(format!("the session began with another agent, {began_with}")));
+        if !self.is_agent_of(session, link) {
+            return Ok(Err(format!("the session began with another agent, {}", session.facts.agent.name)));
         }
         match &session.facts.agent_session {
             Some(agent_session) => self.open_again(link, session, agent_session, upto).await,
             None if session.facts.parent.is_some() => self.fork(link, session, upto).await,
             None => Ok(Err("the agent has no session of its own for it".to_owned())),
         }
+    }
+
+    /// Whether the agent of `link` is the one that `session` began with, or one that keeps its sessions in the same place.
+    pub(super) fn is_agent_of(&self, session: &Session, link: &Link) -> bool {
+        let began_with = &session.facts.agent.name;
+        *began_with == link.info().name || self.options.are_kin(began_with, &link.names())
     }
 
     /// Has the agent resume or load its own `agent_session` of `session`.

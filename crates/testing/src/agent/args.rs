@@ -14,6 +14,7 @@ pub struct Args {
     deaf_to: Vec<String>,
     holds: Vec<String>,
     refuses: Vec<String>,
+    name: Option<String>,
     /// Where its sessions are kept; without it they end with the process.
     pub(super) state: Option<PathBuf>,
 }
@@ -31,9 +32,11 @@ impl Args {
     ///   `locks` (a session that it has open, against other processes), `pretends` (to resume what it has lost, and refuses
     ///   to go on), `resumes-all` (also what it has lost, and does not know it afterwards), `renames` (a session that it
     ///   opens again), `blabs` (its MCP servers to stderr),
+    ///   `refuses-what-is-set` (already),
     ///   `vague` (says in an error's `data` alone what is wrong), `short-replay` (without the user's first message)
     /// - `--dies-on METHOD`, `--dies-behind METHOD` (when it has answered it), `--deaf-to METHOD` (never answers it), `--refuses METHOD`, `--holds METHOD` (answers it when
     ///   it gets the notification `_go` without a session, one for each)
+    /// - `--name NAME`: as it introduces itself, `scripted` by default
     /// - `--state DIR`
     pub fn read(words: impl IntoIterator<Item = String>) -> Self {
         let (mut args, mut words) = (Self::default(), words.into_iter());
@@ -46,6 +49,7 @@ impl Args {
                 "--deaf-to" => args.deaf_to.push(value),
                 "--holds" => args.holds.push(value),
                 "--refuses" => args.refuses.push(value),
+                "--name" => args.name = Some(value),
                 "--state" => args.state = Some(value.into()),
                 other => panic!("the scripted agent has no option {other}"),
             }
@@ -100,7 +104,7 @@ impl Args {
                 "sessionCapabilities": session,
                 "_meta": { "rejoin": { "transcript": self.can("transcript") } },
             },
-            "agentInfo": { "name": "scripted", "version": "1" },
+            "agentInfo": { "name": self.name.as_deref().unwrap_or("scripted"), "version": "1" },
             "authMethods": [{ "id": "key", "name": "Key", "description": "A key" }],
         })
     }

@@ -192,6 +192,9 @@ impl Agent {
     async fn set(&self, params: &Value, name: &str, value: Value) -> Result<Arc<Session>, RpcError> {
         let session = self.session(params).await?;
         let value = value.as_str().map_or(value.clone(), |text| json!(text.trim_end_matches(LONG)));
+        if self.args.has_fault("refuses-what-is-set") && session.value(name) == value {
+            return Err(RpcError::new(RpcError::INTERNAL, format!("{name} is already {value}")));
+        }
         session.set(name, value);
         if self.args.has_fault("tells-choices") {
             self.say(&session.id, &json!(format!("[set {name}]"))).await;

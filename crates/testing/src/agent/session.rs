@@ -124,7 +124,7 @@ impl Session {
         Value::Object(self.values.lock().unwrap().clone())
     }
 
-    fn value(&self, name: &str) -> Value {
+    pub(super) fn value(&self, name: &str) -> Value {
         self.values.lock().unwrap()[name].clone()
     }
 

@@ -129,9 +129,9 @@ async fn what_is_in_force_is_set_again_in_an_agent_that_was_started_anew() {
 
     client.turn(&session, "say hello").await;
 
-    let speeds =
-        world.agent_got("session/set_config_option").into_iter().filter(|params| params["configId"] == "speed");
-    assert_eq!((world.agent_got("session/set_mode").len(), speeds.count()), (2, 2));
+    let options: Vec<Value> =
+        world.agent_got("session/set_config_option").iter().map(|params| params["configId"].clone()).collect();
+    assert_eq!((world.agent_got("session/set_mode").len(), options), (2, vec![json!("speed"), json!("speed")]));
     assert_eq!(in_force(&loaded(&world, &session).await)["options"]["speed"], "high");
 }
 
@@ -344,6 +344,43 @@ async fn what_an_agent_does_not_tell_when_it_opens_a_session_again_stays_and_is_
         assert_eq!((&agents["mode"], &after), (&json!("code"), &before), "{ability}");
         assert_eq!(in_force(&after)["options"], json!({ "speed": "low", "mode": "code", "model": "m1" }), "{ability}");
     }
+}
+
+#[tokio::test]
+async fn a_refusal_to_set_what_is_in_force_already_is_not_told() {
+    let setup = agent_that_can(&["resume", "modes"]).with("--fault", "tells-no-settings");
+    let world = setup.with("--fault", "refuses-what-is-set").with_memory().start();
+    let client = world.client_that_can(json!({ "session": { "notices": {} } })).await;
+    let session = client.new_session(world.cwd()).await;
+    client.call("session/set_mode", json!({ "sessionId": session, "modeId": "code" })).await.unwrap();
+    client.turn(&session, "say one").await;
+    client.prompt(&session, "crash 1").await.error().await;
+
+    client.turn(&session, "say two").await;
+
+    assert_eq!(world.agent_got("session/set_mode").len(), 2);
+    let titles: Vec<Value> = client.updates(&session).iter().map(|update| update["title"].clone()).collect();
+    assert!(!titles.contains(&json!("Not all settings could be restored")), "{titles:?}");
+}
+
+#[tokio::test]
+async fn settings_of_another_agent_are_not_named() {
+    let first = agent_that_can(&["effort", "options"]).start();
+    let (client, session) = first.client_with_session().await;
+    for (option, value) in [("model", "m2"), ("effort", "high")] {
+        let params = json!({ "sessionId": session, "configId": option, "value": value });
+        client.call("session/set_config_option", params).await.unwrap();
+    }
+    client.turn(&session, "say one").await;
+    client.leave().await;
+    let world = agent_that_can(&["booleans"]).with("--name", "another").store(Arc::clone(&first.store)).start();
+    let other = world.client_that_can(json!({ "session": { "notices": {} } })).await;
+    other.load(&session, first.cwd()).await;
+
+    other.turn(&session, "say two").await;
+
+    let titles: Vec<Value> = other.updates(&session).iter().map(|update| update["title"].clone()).collect();
+    assert!(!titles.contains(&json!("Not all settings could be restored")), "{titles:?}");
 }
 
 #[tokio::test]
