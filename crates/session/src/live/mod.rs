@@ -239,7 +239,14 @@ impl Live {
     }
 
     async fn command(&mut self, command: Command) {
-        let is_for_later = self.machine.is_closing() && matches!(command, Command::Request(..));
+        let is_for_later = match &command {
+            Command::Request(..) => self.machine.is_closing(),
+            // What a client sent behind a request that waits is about that request.
+            Command::Cancel | Command::TakeBack(..) | Command::Notify { .. } => {
+                self.machine.is_closing() && !self.held.is_empty()
+            }
+            Command::Answered { .. } | Command::Chosen(_) | Command::Detach(_) | Command::End => false,
+        };
         if is_for_later {
             self.held.push_back(command);
             return;

@@ -162,10 +162,12 @@ impl Machine {
             }
             Event::StoreFailed(error) => {
                 if let Phase::Opening(ticket) | Phase::Running { ticket, .. } = self.phase {
+                    let has_prompt = matches!(self.phase, Phase::Running { .. });
                     // The end of the turn can't be recorded either: whoever opens the session next does that.
                     self.phase = Phase::Idle;
                     self.cancel_asks(|_| true, &mut effects);
-                    effects.extend([Effect::SendCancel, Effect::AbandonAgent]);
+                    effects.extend(has_prompt.then_some(Effect::SendCancel));
+                    effects.push(Effect::AbandonAgent);
                     effects.push(Effect::Answer { ticket, answer: Answer::Failed(error) });
                     self.go_on(&mut effects);
                 }
@@ -214,8 +216,8 @@ impl Machine {
 
     fn cancel(&mut self, effects: &mut Vec<Effect>) {
         match &mut self.phase {
-            // The agent may be doing something that we do not know of.
-            Phase::Idle => effects.push(Effect::SendCancel),
+            // The agent has no turn to cancel, and some agents break when they are told to.
+            Phase::Idle => {}
             Phase::Opening(ticket) => {
                 let ticket = *ticket;
                 self.end_cancelled(ticket, effects);

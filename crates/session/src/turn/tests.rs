@@ -175,14 +175,31 @@ fn a_cancel_before_the_agent_is_ready_ends_the_turn_at_once() {
 }
 
 #[test]
-fn a_cancel_when_nothing_runs_does_nothing_to_the_next_turn() {
+fn a_cancel_while_no_turn_runs_reaches_neither_the_agent_nor_the_next_turn() {
     check(
         WhileBusy::Queue,
         r#"
-        cancel -> send-cancel
+        cancel ->
         prompt 1 -> begin 1 for 1, open
         ready -> send 1 for 1
         stop 1 end_turn -> end 1 end_turn, answer 1 {"stopReason":"end_turn","usage":7}
+        cancel ->
+        "#,
+    );
+}
+
+#[test]
+fn a_cancel_behind_the_prompt_that_was_next_in_the_queue_is_not_lost() {
+    check(
+        WhileBusy::Queue,
+        r#"
+        prompt 1 -> begin 1 for 1, open
+        ready -> send 1 for 1
+        prompt 2 ->
+        stop 1 end_turn -> end 1 end_turn, answer 1 {"stopReason":"end_turn","usage":7}, begin 2 for 2, open
+        cancel -> end 2 cancelled, answer 2 {"stopReason":"cancelled"}
+        ready ->
+        cancel ->
         "#,
     );
 }
@@ -279,7 +296,7 @@ fn an_agent_that_forgot_the_session_opens_it_again_and_gets_the_prompt() {
 
 #[test]
 fn questions_outside_of_turns_are_cancelled_when_the_session_is_closed() {
-    check(WhileBusy::Queue, "permission 1 ->\nservice 2 ->\nclose -> send-cancel, cancel-ask 1, cancel-ask 2, close");
+    check(WhileBusy::Queue, "permission 1 ->\nservice 2 ->\nclose -> cancel-ask 1, cancel-ask 2, close");
 }
 
 #[test]
@@ -294,7 +311,7 @@ fn closing_waits_for_the_cancelled_turn() {
         stop 1 cancelled -> end 1 cancelled, answer 1 {"stopReason":"cancelled","usage":7}, close
         "#,
     );
-    check(WhileBusy::Queue, "close -> send-cancel, close");
+    check(WhileBusy::Queue, "close -> close");
     check(
         WhileBusy::Queue,
         r#"
@@ -314,6 +331,8 @@ fn when_the_store_fails_the_prompt_is_told_and_the_agent_let_go() {
         permission 1 ->
         store-failed -> cancel-ask 1, send-cancel, abandon, answer 1 failed
         stop 1 end_turn ->
+        prompt 2 -> begin 2 for 2, open
+        store-failed -> abandon, answer 2 failed
         ",
     );
 }

@@ -312,3 +312,41 @@ async fn a_prompt_can_be_taken_back_in_the_same_write() {
 
     assert_eq!(client.answer_to(&json!(2)).await["result"]["stopReason"], "cancelled");
 }
+
+#[tokio::test]
+async fn a_cancel_while_no_turn_runs_never_reaches_the_agent() {
+    let world = agent_that_can(&["close"]).start();
+    let (client, session) = world.client_with_session().await;
+
+    client.cancel(&session).await;
+    client.turn(&session, "say one").await;
+    client.cancel(&session).await;
+    client.turn(&session, "say two").await;
+    client.call("session/close", json!({ "sessionId": session })).await.unwrap();
+
+    assert_eq!(world.agent_got("session/cancel"), Vec::<Value>::new());
+    assert_eq!(fold(&client.updates(&session)), ["agent: one", "agent: two"]);
+}
+
+#[tokio::test]
+async fn a_cancel_behind_a_prompt_that_waits_for_a_close_is_not_lost() {
+    for is_request in [false, true] {
+        let world = agent_that_can(&["load"]).with_memory().start();
+        let (client, session) = world.client_with_session().await;
+        let running = client.prompt(&session, "say one\nwait").await;
+        client.until_said(&session, "one").await;
+
+        let closed = client.begin("session/close", json!({ "sessionId": session })).await;
+        let waiting = client.prompt(&session, "say two\nwait").await;
+        if is_request {
+            let id: Value = serde_json::from_str(waiting.id.as_json()).unwrap();
+            client.notify("$/cancel_request", json!({ "requestId": id })).await;
+        } else {
+            client.cancel(&session).await;
+        }
+
+        closed.result().await;
+        let reasons = (stop_reason(running).await, stop_reason(waiting).await);
+        assert_eq!(reasons, ("cancelled".into(), "cancelled".into()), "by its id: {is_request}");
+    }
+}
