@@ -152,7 +152,8 @@ impl Adoption {
             return Err(self.failed("lists a session twice"));
         };
         self.open += 1;
-        let opening = Opening { cwd, directories: Vec::new(), mcp: McpServers::default(), extra: None };
+        let mcp = McpServers::default();
+        let opening = Opening { cwd, directories: Vec::new(), mcp, extra: None, made_with: None };
         let load = self.load(opening.params(&can, Some(&row.id)));
         let telling = Telling::new(Arc::clone(&self.link), events, load, at, row.title);
         let taken = take_in(&*self.layer.store, &session, Likeness::Retold, telling.steps()).await;

@@ -35,7 +35,7 @@ pub use retelling::{Retelling, Told};
 pub use session::{
     AgentInfo, AgentSession, Cost, Cwd, Fact, FormerAgentSession, Parent, Session, SessionFacts, SessionId, Shelf,
 };
-pub use settings::{InForce, McpServerNames, McpTransport, Settings};
+pub use settings::{InForce, MadeWith, McpServerNames, McpTransport, Settings};
 pub use state::States;
 pub use time::Timestamp;
 pub use title::{Titles, manual_title};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Json;
-use crate::json::{Members, keep, write_string};
+use crate::json::{Members, Object, keep, write_string};
 
 /// What the agent offers in a session, and what is in force.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +27,65 @@ pub struct Settings {
     pub usage: Option<Json>,
     /// The MCP servers of the latest new, load or resume.
     pub mcp_servers: Vec<McpServerNames>,
+    /// What the client asked for when it made the session, beside folders and MCP servers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_with: Option<MadeWith>,
+}
+
+/// The members of a `session/new` that only the agent understands, `_meta` among them, without those that may be secrets.
+///
+/// A member is left out, at any depth, if its name says that it holds an environment, headers, or a credential.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MadeWith(Json);
+
+impl MadeWith {
+    /// What may be kept of `members`, an object; `None` if that is nothing, or too much.
+    pub fn of(members: &Json) -> Option<Self> {
+        /// A client that sends more has to send it again.
+        const LONGEST: usize = 64 * 1024;
+        let kept = without_secrets(members.as_str());
+        (members.as_str().len() <= LONGEST && kept != "{}").then(|| Self(Json::from_stored(kept)))
+    }
+
+    /// The members, as an object.
+    pub fn as_json(&self) -> &Json {
+        &self.0
+    }
+}
+
+/// `json` without the members whose names say that they hold secrets.
+fn without_secrets(json: &str) -> String {
+    if let Some(members) = Members::read(json) {
+        let kept = members.iter().filter(|(name, _)| !names_a_secret(name));
+        return kept.fold(Object::default(), |kept, (name, value)| kept.with(name, &without_secrets(value))).finish();
+    }
+    match Json::from_stored(json.to_owned()).elements() {
+        Some(elements) => {
+            let elements: Vec<String> = elements.into_iter().map(without_secrets).collect();
+            format!("[{}]", elements.join(","))
+        }
+        None => json.to_owned(),
+    }
+}
+
+fn names_a_secret(name: &str) -> bool {
+    /// How the names of credentials end. Counts of tokens, such as `maxTokens`, are none.
+    const ENDS: [&str; 10] = [
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "key",
+        "auth",
+        "authorization",
+        "credential",
+        "credentials",
+        "cookie",
+    ];
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let is_values = ["env", "environment", "headers", "httpheaders", "cookies"].contains(&plain.as_str());
+    is_values || ENDS.iter().any(|end| plain.ends_with(end))
 }
 
 /// What is kept of an MCP server that a client gave: names, never values.
@@ -116,6 +175,25 @@ impl InForce {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_session_was_made_with_is_kept_without_secrets() {
+        let check = |members: &str, kept: Option<&str>| {
+            let found = MadeWith::of(&Json::parse(members).unwrap());
+            assert_eq!(found.as_ref().map(|found| found.as_json().as_str()), kept, "{members}");
+        };
+        check(
+            r#"{"_meta":{"a":{"prompt":"Be brief","n":1.50}},"x":null}"#,
+            Some(r#"{"_meta":{"a":{"prompt":"Be brief","n":1.50}},"x":null}"#),
+        );
+        check(
+            r#"{"_meta":{"servers":[{"name":"s","env":[{"name":"K","value":"v"}],"headers":{"A":"b"}}],"maxTokens":5}}"#,
+            Some(r#"{"_meta":{"servers":[{"name":"s"}],"maxTokens":5}}"#),
+        );
+        check(r#"{"_meta":{"apiKey":"k","GITHUB_TOKEN":"t","db":{"Password":"p"}}}"#, Some(r#"{"_meta":{"db":{}}}"#));
+        check(r#"{"token":"t"}"#, None);
+        check(&format!(r#"{{"_meta":"{}"}}"#, "x".repeat(64 * 1024)), None);
+    }
 
     #[test]
     fn settings_in_force_come_back_from_their_body() {

@@ -113,7 +113,7 @@ mod tests {
     fn opening() -> Opening {
         let params = r#"{"mcpServers":[{"name":"a","command":"a","env":[{"name":"KEY","value":"hunter2"}]}]}"#;
         let mcp = McpServers::required(&Params::read(Some(params)).unwrap()).unwrap();
-        Opening { cwd: "/".to_owned(), directories: Vec::new(), mcp, extra: None }
+        Opening { cwd: "/".to_owned(), directories: Vec::new(), mcp, extra: None, made_with: None }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! How a session gets into an agent: made new, opened again, or rebuilt from the record.
 //!
 //! The ladder: resume, load, the agent's own fork, a new session that is given the record, and last a new session whose
-//! next prompt is preceded by a briefing. Each rung is tried only if the agent said that it can do it.
+//! next prompt is preceded by a briefing. Each rung is tried only if the agent said that it can do it. A session that was
+//! never prompted is made new at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -147,7 +148,11 @@ impl Opener {
 
     /// Has the agent open `session`, which we know up to the entry `upto`.
     pub(crate) async fn restore(&self, link: Seat, session: &Session, upto: EntryNumber) -> Result<Opened, Error> {
-        let mut opened = match self.reopen(&link, session, upto).await? {
+        let reopened = match turns_upto(session, upto) {
+            0 => Err("it was never prompted".to_owned()),
+            _ => self.reopen(&link, session, upto).await?,
+        };
+        let mut opened = match reopened {
             Ok(opened) => opened,
             Err(reason) => self.rebuild(&link, session, upto, reason).await?,
         };

@@ -37,7 +37,8 @@ impl Live {
             if let Some(reason) = lost {
                 return opener.restore_anew(seat, &session, upto, reason.to_owned()).await;
             }
-            if !forgets(&seat, &session, layer.options.restore_limit).await {
+            let is_empty = session.facts.turns == u32::from(session.facts.running_since.is_some());
+            if !is_empty && !forgets(&seat, &session, layer.options.restore_limit).await {
                 seat.retire();
                 seat = layer.agents.seat(&profile, &client).await?;
             }
@@ -94,8 +95,11 @@ impl Live {
 
     /// Takes what a client sent to open the session; an agent that has it open with other folders or servers has to
     /// open it again.
-    pub(crate) fn set_opening(&mut self, opening: Opening, client: &Arc<Client>) {
+    pub(crate) fn set_opening(&mut self, mut opening: Opening, client: &Arc<Client>) {
         let Some(profile) = client.profile() else { return };
+        if opening.made_with.is_none() {
+            opening.made_with = self.made_with();
+        }
         let can = self.agent.open().map(|agent| agent.link.capabilities()).unwrap_or_default();
         let is_same = self.opening.as_ref().is_none_or(|(old, _, old_profile)| {
             old.is_same_for(&opening, &can) && old_profile.initialize == profile.initialize
@@ -106,6 +110,13 @@ impl Live {
             self.leave_agent();
         }
         self.opening = Some((opening, Arc::clone(client), profile));
+    }
+
+    /// What the session was made with: all of it in the process that made it, in others what may be kept.
+    fn made_with(&self) -> Option<Json> {
+        let known = self.opening.as_ref().and_then(|(opening, ..)| opening.made_with.clone());
+        let kept = || self.session().ok()?.settings.made_with.as_ref().map(|made_with| made_with.as_json().clone());
+        known.or_else(kept)
     }
 
     /// The MCP servers that the latest client gave.
@@ -123,7 +134,8 @@ impl Live {
     pub(crate) fn know_opening(&mut self, client: &Arc<Client>) -> Result<(), Error> {
         if self.opening.is_none() {
             let cwd = self.session()?.facts.cwd.raw.clone();
-            let opening = Opening { cwd, directories: Vec::new(), mcp: McpServers::default(), extra: None };
+            let mcp = McpServers::default();
+            let opening = Opening { cwd, directories: Vec::new(), mcp, extra: None, made_with: None };
             self.set_opening(opening, client);
         }
         Ok(())

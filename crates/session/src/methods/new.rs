@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rejoin_store::{now, resolve_cwd};
 use rejoin_transcript::json::{other_members, replace_member, set_member, write_string};
-use rejoin_transcript::{AgentSession, LayerKind, Session, Step, Turn};
+use rejoin_transcript::{AgentSession, LayerKind, MadeWith, Session, Step, Turn};
 
 use crate::Error;
 use crate::agent::{Opened, Opening};
@@ -23,7 +23,8 @@ pub(crate) struct New {
 impl New {
     pub(super) fn read(params: &Params<'_>, text: &str) -> Result<Self, Error> {
         let mcp = McpServers::required(params)?;
-        Ok(Self { opening: read_opening(params, text, mcp)? })
+        let opening = read_opening(params, text, mcp)?;
+        Ok(Self { opening: Opening { made_with: opening.extra.clone(), ..opening } })
     }
 
     pub(super) async fn run(self, live: &mut Live, responder: Responder) {
@@ -57,6 +58,7 @@ impl New {
         session.facts.additional_directories.clone_from(&self.opening.directories);
         session.facts.agent_session = Some(AgentSession { id: opened.id.clone(), generation: 1, lacks: 0 });
         session.settings.mcp_servers = self.opening.mcp.names();
+        session.settings.made_with = self.opening.made_with.as_ref().and_then(MadeWith::of);
         session.settings.modes.clone_from(&opened.setup.modes);
         session.settings.models.clone_from(&opened.setup.models);
         session.settings.config_options.clone_from(&opened.setup.config_options);
@@ -88,5 +90,6 @@ pub(super) fn read_opening(params: &Params<'_>, text: &str, mcp: McpServers) -> 
         directories: params.absolute_paths("additionalDirectories")?,
         mcp,
         extra: other_members(text, &["sessionId", "cwd", "mcpServers", "additionalDirectories"]),
+        made_with: None,
     })
 }

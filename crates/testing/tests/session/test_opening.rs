@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rejoin::{AgentCommand, Sharing};
 use rejoin_store::SqliteStore;
 use rejoin_testing::{TempStore, fold};
+use rejoin_transcript::SessionId;
 use rejoin_wire::Command;
 use serde_json::{Value, json};
 
@@ -408,4 +409,53 @@ async fn a_folder_that_was_reached_through_a_link_and_is_gone_can_be_loaded_by_e
     let by_itself = world.client().await.load(&session, folder.to_str().unwrap()).await;
 
     assert_eq!((fold(&by_link).len(), fold(&by_itself).len()), (2, 2));
+}
+
+#[tokio::test]
+async fn a_session_that_was_never_prompted_is_made_new_with_what_it_was_asked_for() {
+    let state = tempfile::tempdir().unwrap();
+    let setup = || agent_that_can(&["load", "resume"]).with("--state", state.path().to_str().unwrap());
+    let first = setup().start();
+    let client = first.client().await;
+    let meta = json!({ "vendor": { "prompt": "Be brief", "maxTokens": 5, "apiKey": "k-secret" } });
+    let params = json!({ "cwd": first.cwd(), "mcpServers": [], "_meta": meta, "future": 1 });
+    let made = client.call("session/new", params).await.unwrap();
+    let session = made["sessionId"].as_str().unwrap();
+    first.layer.end().await;
+    let world = setup().store(Arc::clone(&first.store)).start();
+    let other = world.client().await;
+    let server = json!({ "name": "s", "command": "true", "args": [], "env": [] });
+    let params = json!({ "sessionId": session, "cwd": first.cwd(), "mcpServers": [server], "_meta": { "more": 2 } });
+    other.call("session/load", params).await.unwrap();
+
+    other.turn(session, "say one").await;
+
+    let given = world.agent_got("session/new");
+    let reopened = world.agent_got("session/load").len() + world.agent_got("session/resume").len();
+    let meta = json!({ "vendor": { "prompt": "Be brief", "maxTokens": 5 }, "more": 2 });
+    assert_eq!((given.len(), reopened), (1, 0));
+    assert_eq!(
+        (&given[0]["_meta"], &given[0]["future"], &given[0]["mcpServers"][0]["name"]),
+        (&meta, &json!(1), &json!("s"))
+    );
+    let kept = world.store.session(&SessionId::parse(session).unwrap()).await.unwrap();
+    assert!(!serde_json::to_string(&kept.settings).unwrap().contains("k-secret"));
+}
+
+#[tokio::test]
+async fn an_empty_session_that_is_opened_with_other_servers_keeps_all_that_it_was_made_with() {
+    let world = agent_that_can(&["load"]).with_memory().start();
+    let client = world.client().await;
+    let meta = json!({ "vendor": { "apiKey": "k-secret" } });
+    let params = json!({ "cwd": world.cwd(), "mcpServers": [], "_meta": meta });
+    let made = client.call("session/new", params).await.unwrap();
+    let session = made["sessionId"].as_str().unwrap();
+    let server = json!({ "name": "s", "command": "true", "args": [], "env": [] });
+    let params = json!({ "sessionId": session, "cwd": world.cwd(), "mcpServers": [server] });
+    client.call("session/load", params).await.unwrap();
+
+    client.turn(session, "say one").await;
+
+    let given = world.agent_got("session/new");
+    assert_eq!((given.len(), &given[1]["_meta"], world.agent_got("session/load").len()), (2, &meta, 0));
 }
