@@ -5,6 +5,7 @@ It speaks what the vendors' models speak: OpenAI's chat completions and response
 answers follows from the conversation that it is sent, as with any model:
 
     asked for "the word"      the last one that it was to remember, if the conversation still has it
+    asked how far it got      the last word of the longer answers that the conversation holds, its own or one that it is told of
     asked to do it slowly     150 words in ten seconds
     asked to do it quickly    50 words at once
     asked for a file          a call of the offered tool that writes files, or runs commands; then a word about the result
@@ -37,12 +38,15 @@ def texts(content):
     return []
 
 
-def decide(told, has_result, tools):
-    """-> (words, seconds between them, (tool, arguments) or None); `told` are the user's texts, oldest first."""
+def decide(told, said, has_result, tools):
+    """-> (words, seconds between them, (tool, arguments) or None); `told` are the user's texts, `said` the model's, oldest first."""
     last = told[-1] if told else ""
     if re.search(r"what is the word", last):
         words = re.findall(r"remember the word (\w+)", "\n".join(told))
         return [f"The word is {words[-1]}." if words else "I know no word."], 0, None
+    if "how far did you get" in last:
+        words = [int(word) for word in re.findall(r"\bw(\d+)\b", "\n".join(told + said))]
+        return [f"I got to w{max(words)}." if words else "I said nothing."], 0, None
     if "slowly" in last:
         return [f"w{n} " for n in range(SLOW_WORDS)], SLOW_PAUSE, None
     if "quickly" in last:
@@ -97,6 +101,7 @@ class Chat:
         self.model = body.get("model")
         messages = body.get("messages") or []
         self.told = ["\n".join(texts(m.get("content"))) for m in messages if m.get("role") == "user"]
+        self.said = ["\n".join(texts(m.get("content"))) for m in messages if m.get("role") == "assistant"]
         self.has_result = bool(messages) and messages[-1].get("role") == "tool"
         self.tools = [(t["function"]["name"], t["function"].get("parameters") or {})
                       for t in body.get("tools") or [] if "function" in t]
@@ -136,6 +141,7 @@ class Responses:
         items = body.get("input") or []
         items = [{"role": "user", "content": items}] if isinstance(items, str) else items
         self.told = ["\n".join(texts(i.get("content"))) for i in items if i.get("role") == "user"]
+        self.said = ["\n".join(texts(i.get("content"))) for i in items if i.get("role") == "assistant"]
         self.has_result = bool(items) and str(items[-1].get("type", "")).endswith("_output")
         self.tools = [(t["name"], t.get("parameters") or {}) for t in body.get("tools") or [] if t.get("type") == "function"]
         self.head = {"id": "resp_" + uuid.uuid4().hex, "object": "response", "created_at": int(time.time()),
@@ -184,6 +190,7 @@ class Messages:
         of_user = [m.get("content") for m in messages if m.get("role") == "user"]
         is_result = lambda c: isinstance(c, list) and any(isinstance(p, dict) and p.get("type") == "tool_result" for p in c)
         self.told = ["\n".join(texts(c)) for c in of_user if not is_result(c)]
+        self.said = ["\n".join(texts(m.get("content"))) for m in messages if m.get("role") == "assistant"]
         self.has_result = bool(of_user) and is_result(of_user[-1])
         self.tools = [(t["name"], t["input_schema"]) for t in body.get("tools") or [] if "input_schema" in t]
         self.head = {"id": "msg_" + uuid.uuid4().hex[:24], "type": "message", "role": "assistant", "model": body.get("model"),
@@ -220,6 +227,7 @@ class Gemini:
         contents = [c for c in body.get("contents") or [] if c.get("role", "user") == "user"]
         is_result = lambda c: any("functionResponse" in part for part in c.get("parts") or [])
         self.told = ["\n".join(texts(c.get("parts"))) for c in contents if not is_result(c)]
+        self.said = ["\n".join(texts(c.get("parts"))) for c in body.get("contents") or [] if c.get("role") == "model"]
         self.has_result = bool(contents) and is_result(contents[-1])
         declared = [f for t in body.get("tools") or [] for f in t.get("functionDeclarations") or []]
         self.tools = [(f["name"], f.get("parametersJsonSchema") or f.get("parameters") or {}) for f in declared]
@@ -287,7 +295,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.plain({"error": {"message": f"there is no {path}", "type": "not_found_error"}}, 404)
         body = json.loads(raw or b"{}")
         answer = vendor(body)
-        words, pause, call = decide(answer.told, answer.has_result, answer.tools)
+        words, pause, call = decide(answer.told, answer.said, answer.has_result, answer.tools)
         try:
             if body.get("stream") or path.endswith(":streamGenerateContent"):
                 self.stream(answer, words, pause, call)

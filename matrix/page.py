@@ -105,6 +105,7 @@ def remembered(memory):
     lines = ["## What is remembered", "", fill("""
         A session is told a word, everything is killed (`kill -9`), and a fresh process is asked for the word. The cell says how rejoin got the
         session into the agent, and whether the model was sent the word again; in the second column, an agent that can resume does not say so.
+        In the last one it is killed in the middle of an answer, and must know how much of it the client has seen.
         *resume*, *load* and *fork* are the agent's own; a *transcript* is the whole record, given to an agent that takes it; a *briefing* tells with the next prompt what was said before."""),
              "", f"| agent | {' | '.join(ways)} |", "|---" * (len(ways) + 1) + "|"]
     for name, of in memory.items():
