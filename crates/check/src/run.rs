@@ -51,6 +51,8 @@ pub(crate) enum Who {
     Cancel,
     /// The one whose turn is cut off by `kill -9`.
     Killed,
+    /// The one whose turn ends right before `kill -9`.
+    Last,
     /// The one whose folder is told by a link.
     Linked,
     /// One of several with a single turn.
@@ -118,6 +120,7 @@ pub(crate) enum Step {
     LoadTool,
     LoadCancelled,
     LoadKilled,
+    LoadLast,
     LoadUnknown,
     LoadElsewhere,
     LoadGone,
@@ -126,6 +129,8 @@ pub(crate) enum Step {
     Resume,
     ResumeUnknown,
     RecallResumed,
+    ResumeLast,
+    RecallLast,
     AfterUnknownNotification,
     AfterGarbage,
     AfterLongLine,

@@ -407,12 +407,22 @@ pub(crate) const LINKED_TEXT: &str = "Nobody said this: it is in a file.\n";
 /// The title that a session is given.
 pub(crate) const TITLE: &str = "Named by rejoin check";
 
-/// Begins a turn that does not come to its end, because the process is killed behind this.
+/// Begins a turn that does not come to its end, because the process is killed behind this; in another session one ends
+/// right before.
 async fn be_cut_off(stage: &mut Stage<'_>) -> Went {
+    stage.open(Who::Last, &stage.folders.path("last")).await?;
     stage.open(Who::Killed, &stage.folders.path("here")).await?;
     let long = stage.check.prompts.long.clone();
     let open = stage.begin_prompt(Who::Killed, &long).await?;
     stage.until_it_speaks(&open, Who::Killed, 3).await?;
+    let text = stage.remember(Who::Last);
+    let last = stage.begin_prompt(Who::Last, &text).await?;
+    let exchange = stage.subject.finish(last, stage.check.limits.cancel).await;
+    if exchange.result().is_some() {
+        stage.note_turn(Step::Remember(Who::Last), Who::Last, &text, exchange)?;
+    } else {
+        stage.run.leave_out(Step::Remember(Who::Last), "the agent did not answer beside a turn: see prompt.beside");
+    }
     if Subject::is_open(&open) {
         // What the client has seen by now must not be lost.
         let exchange = stage.subject.finish(open, std::time::Duration::ZERO).await;

@@ -69,7 +69,7 @@ impl Folders {
     fn new() -> Result<Self, CheckError> {
         let root = tempfile::Builder::new().prefix("rejoin-check-").tempdir().map_err(CheckError::NoFolder)?;
         let folders = Self { root };
-        for name in ["here", "there", "nowhere", "gone", "more", "beside", "target"] {
+        for name in ["here", "there", "nowhere", "gone", "more", "beside", "target", "last"] {
             std::fs::create_dir(folders.path(name)).map_err(CheckError::NoFolder)?;
         }
         std::os::unix::fs::symlink(folders.path("target"), folders.path(LINK)).map_err(CheckError::NoFolder)?;

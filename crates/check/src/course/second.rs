@@ -63,9 +63,12 @@ async fn load(stage: &mut Stage<'_>) -> Went {
         let recall = Prompts::about(&stage.check.prompts.recall, &main.word);
         stage.prompt(Step::RecallLoaded, Who::Main, &recall).await?;
     }
-    for (step, who) in
-        [(Step::LoadTool, Who::Tool), (Step::LoadCancelled, Who::Cancel), (Step::LoadKilled, Who::Killed)]
-    {
+    for (step, who) in [
+        (Step::LoadTool, Who::Tool),
+        (Step::LoadCancelled, Who::Cancel),
+        (Step::LoadKilled, Who::Killed),
+        (Step::LoadLast, Who::Last),
+    ] {
         if stage.run.session(who).is_ok() {
             open(stage, step, "session/load", who).await?;
         }
@@ -96,6 +99,13 @@ async fn resume(stage: &mut Stage<'_>) -> Went {
     if stage.run.done(Step::Resume).is_ok() {
         let recall = Prompts::about(&stage.check.prompts.recall, &spare.word);
         stage.prompt(Step::RecallResumed, Who::Spare(5), &recall).await?;
+    }
+    if let Ok(last) = stage.session(Who::Last) {
+        open(stage, Step::ResumeLast, "session/resume", Who::Last).await?;
+        if stage.run.done(Step::ResumeLast).is_ok() {
+            let recall = Prompts::about(&stage.check.prompts.recall, &last.word);
+            stage.prompt(Step::RecallLast, Who::Last, &recall).await?;
+        }
     }
     let unknown = json!({ "sessionId": UNKNOWN, "cwd": spare.cwd, "mcpServers": [] });
     stage.provoke(Step::ResumeUnknown, "session/resume", unknown).await?;

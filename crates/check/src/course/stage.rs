@@ -216,6 +216,7 @@ fn word_of(who: Who) -> String {
         Who::Killed => 5,
         Who::Linked => 6,
         Who::Spare(number) => 7 + usize::from(number),
+        Who::Last => 14,
     };
     let syllable = |place: usize| syllables[(number * (place + 3) + place) % syllables.len()];
     format!("{}{}{}{number}", syllable(0), syllable(1), syllable(2))

@@ -120,6 +120,14 @@ pub(super) const RULES: &[Rule] = &[
         judge: keeps_partial_answer,
     },
     Rule {
+        id: "load.keeps-last-turn",
+        level: Level::Quality,
+        title: "has a turn that ended right before `kill -9`",
+        page: "session-setup#loading-a-session",
+        part: Part::Second,
+        judge: keeps_last_turn,
+    },
+    Rule {
         id: "load.other-folder",
         level: Level::Quality,
         title: "answers when a session is loaded in another folder",
@@ -421,6 +429,25 @@ fn keeps_partial_answer(run: &Run) -> Judged {
     }
     let (load, replayed) = replay(run, Step::LoadKilled, Who::Killed)?;
     if plain(&answer(&replayed)).starts_with(&seen) {
+        return Ok(Verdict::Pass);
+    }
+    fail_with(load.sent(), told(run, load), &expected)
+}
+
+fn keeps_last_turn(run: &Run) -> Judged {
+    run.need(Ability::Load)?;
+    run.done(Step::LoadMain)?;
+    let (turn, _) = run.done(Step::Remember(Who::Last))?;
+    let last = run.session(Who::Last)?;
+    let seen = plain(&answer(&run.updates_during(turn, &last.id)));
+    let load = run.one(Step::LoadLast)?;
+    let expected = format!("the turn that had ended when the process was killed, with the answer {:?}", shown(&seen));
+    if load.result().is_none() {
+        return judge(false, load, &expected);
+    }
+    let (load, replayed) = replay(run, Step::LoadLast, Who::Last)?;
+    let is_turn = |round: &Round| round.user.contains(&last.word) && plain(&round.agent).starts_with(&seen);
+    if rounds(&replayed).iter().any(is_turn) {
         return Ok(Verdict::Pass);
     }
     fail_with(load.sent(), told(run, load), &expected)

@@ -3,7 +3,7 @@
 use rejoin_transcript::UpdateKind;
 
 use crate::ability::Ability;
-use crate::rule::{Judged, Level, Part, Rule, Verdict, fail_with, judge, report};
+use crate::rule::{Judged, Level, Part, Rule, Verdict, fail_with, judge, report, skip};
 use crate::rules::load::recalls;
 use crate::rules::mode::current_mode;
 use crate::rules::new::came;
@@ -43,6 +43,14 @@ pub(super) const RULES: &[Rule] = &[
         page: "session-setup#resuming-sessions",
         part: Part::Second,
         judge: remembers,
+    },
+    Rule {
+        id: "resume.keeps-last-turn",
+        level: Level::Quality,
+        title: "remembers a turn that ended right before `kill -9`",
+        page: "session-setup#resuming-sessions",
+        part: Part::Second,
+        judge: keeps_last_turn,
     },
     Rule {
         id: "resume.mode",
@@ -96,6 +104,20 @@ fn remembers(run: &Run) -> Judged {
     run.need(Ability::Resume)?;
     run.done(Step::Resume)?;
     recalls(run, Step::RecallResumed, WHO)
+}
+
+fn keeps_last_turn(run: &Run) -> Judged {
+    run.need(Ability::Resume)?;
+    run.done(Step::Resume)?;
+    run.done(Step::Remember(Who::Last))?;
+    if !matches!(recalls(run, Step::RecallResumed, WHO)?, Verdict::Pass) {
+        return skip("the agent does not remember earlier turns either: see resume.remembers");
+    }
+    let resume = run.one(Step::ResumeLast)?;
+    if resume.result().is_none() {
+        return judge(false, resume, "the session: its turn had ended when the process was killed");
+    }
+    recalls(run, Step::RecallLast, Who::Last)
 }
 
 fn mode(run: &Run) -> Judged {

@@ -375,7 +375,10 @@ impl Agent {
         if breaks("mcp-servers") && params["mcpServers"] != json!([]) {
             return Answer::Error(-32602, "`mcpServers` must be those of before".to_owned());
         }
-        session.is_forgetful.store(breaks("remembers"), Ordering::SeqCst);
+        // The session of the turn that ends right before the kill.
+        let is_last = folder.as_str().unwrap().ends_with("last");
+        let is_forgetful = breaks("remembers") || (how == "resume" && breaks("keeps-last-turn") && is_last);
+        session.is_forgetful.store(is_forgetful, Ordering::SeqCst);
         if (breaks("mode") || (self.breaks("mode.survives-restart") && how == "load")) && is_old {
             session.set("mode", json!("ask"));
         }
@@ -401,6 +404,9 @@ impl Agent {
             if let Some(place) = second {
                 history.remove(place);
             }
+        }
+        if self.breaks("load.keeps-last-turn") && session.get("cwd").as_str().unwrap().ends_with("last") {
+            history.clear();
         }
         if self.breaks("load.tool-calls") {
             history.retain(|update| update.get("toolCallId").is_none());

@@ -135,6 +135,7 @@ fn the_rules_can_be_listed() {
     resume.silent           MUST     replays nothing
     resume.unknown-session  quality  refuses to resume a session that does not exist
     resume.remembers        quality  remembers what was said before
+    resume.keeps-last-turn  quality  remembers a turn that ended right before `kill -9`
     resume.mode             quality  is in the same mode when it is resumed after a restart
     resume.commands         report   whether commands are told again
     --- exit 0
