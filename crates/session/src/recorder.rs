@@ -69,15 +69,22 @@ impl Recorder {
     pub(crate) async fn take(&mut self) -> Result<bool, StoreError> {
         let lease = self.store.acquire(&self.session.facts.session_id, &self.owner).await?;
         let (unfinished_since, is_behind) = (lease.unfinished_since, lease.head != self.head);
+        let is_orphaned = lease.is_orphaned;
         self.lease = Some(lease);
-        if is_behind || unfinished_since.is_some() {
+        if is_behind || is_orphaned || unfinished_since.is_some() {
             self.refresh().await?;
         }
-        let Some(since) = unfinished_since else { return Ok(is_behind) };
+        let Some(since) = unfinished_since else {
+            // Its agent ended with it, or soon after.
+            if is_orphaned && self.session.facts.agent_memory.at_risk_from.is_some() {
+                self.tell(vec![Fact::AgentLost]).await?;
+            }
+            return Ok(is_behind);
+        };
         let before = EntryNumber::new(since.get().saturating_sub(1));
         let id = self.session.facts.session_id.clone();
         let turn: Vec<Entry> = entries(&*self.store, &id, before).try_collect().await?;
-        self.append(interrupt(&turn, now()), Vec::new()).await?;
+        self.append(interrupt(&turn, now()), vec![Fact::AgentLost]).await?;
         Ok(true)
     }
 

@@ -3,7 +3,7 @@
 use futures::TryStreamExt;
 use rejoin_transcript::json::write_string;
 use rejoin_transcript::{
-    Entry, EntryNumber, Fact, Json, LayerKind, Parent, Session, SessionId, Step, StepKind, Timestamp, Turn,
+    AgentMemory, Entry, EntryNumber, Fact, Json, LayerKind, Parent, Session, SessionId, Step, StepKind, Timestamp, Turn,
 };
 
 use crate::{SessionStore, StoreError, entries};
@@ -76,6 +76,7 @@ pub(crate) fn become_fork(
     session.facts.child = false;
     // The agent's session is the source's; the fork needs one of its own.
     session.facts.agent_session = None;
+    session.facts.agent_memory = AgentMemory::default();
     session.facts.former_agent_sessions.clear();
     for fact in facts {
         session.apply(fact);

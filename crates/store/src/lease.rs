@@ -70,6 +70,8 @@ pub struct Lease {
     pub head: EntryNumber,
     /// The entry that began a turn which its former owner left unfinished; the new holder closes it first.
     pub unfinished_since: Option<EntryNumber>,
+    /// Whether its former holder ended without giving it back, as far as this host can tell.
+    pub is_orphaned: bool,
 }
 
 /// A lease as the store keeps it.
@@ -90,6 +92,11 @@ pub(crate) fn may_take_over(held: Option<&Held>, newcomer: &Owner, now: Timestam
         Some(is_alive) => !is_alive,
         None => held.until < now,
     }
+}
+
+/// Whether the holder has ended, as far as the host of `newcomer` can tell.
+pub(crate) fn is_orphaned(held: Option<&Held>, newcomer: &Owner) -> bool {
+    held.is_some_and(|held| held.owner.is_alive_here(newcomer) == Some(false))
 }
 
 /// Whether the holder, be it this process or another, lives and runs a turn.
@@ -182,7 +189,11 @@ mod tests {
     fn a_process_that_got_the_dead_ones_id_is_not_mistaken_for_it() {
         let this = Owner::this_process();
         let earlier = Owner { started: this.started.wrapping_add(1), ..this };
-        check(&held(earlier, 200_000), true, true);
+        check(&held(earlier.clone(), 200_000), true, true);
+        assert!(is_orphaned(Some(&held(earlier, 200_000)), &Owner::this_process()));
+        for lives in [Owner::this_process(), elsewhere()] {
+            assert!(!is_orphaned(Some(&held(lives, 0)), &Owner::this_process()));
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rejoin_transcript::{
 };
 
 use crate::fork::become_fork;
-use crate::lease::{Held, is_busy, is_held, may_take_over};
+use crate::lease::{Held, is_busy, is_held, is_orphaned, may_take_over};
 use crate::list::{Place, read_cursor, write_cursor};
 use crate::search::{Terms, holds};
 use crate::{
@@ -141,6 +141,7 @@ impl SessionStore for MemoryStore {
         let now = crate::now();
         self.with(session, |kept| {
             kept.check_free(owner, now)?;
+            let is_orphaned = is_orphaned(kept.held.as_ref(), owner);
             kept.token += 1;
             kept.held = Some(Held { owner: owner.clone(), since: now, until: now.plus_millis(owner.lease_millis) });
             Ok(Lease {
@@ -149,6 +150,7 @@ impl SessionStore for MemoryStore {
                 token: kept.token,
                 head: kept.head(),
                 unfinished_since: kept.session.facts.running_since,
+                is_orphaned,
             })
         })
     }

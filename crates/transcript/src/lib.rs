@@ -33,7 +33,8 @@ pub use message::{MessageId, MessageIds};
 pub use replay::{Replay, Replayed, live, replay};
 pub use retelling::{Retelling, Told};
 pub use session::{
-    AgentInfo, AgentSession, Cost, Cwd, Fact, FormerAgentSession, Parent, Session, SessionFacts, SessionId, Shelf,
+    AgentInfo, AgentMemory, AgentSession, Cost, Cwd, Fact, FormerAgentSession, Parent, Session, SessionFacts,
+    SessionId, Shelf,
 };
 pub use settings::{InForce, MadeWith, McpServerNames, McpTransport, Settings};
 pub use state::States;

@@ -101,6 +101,9 @@ pub struct SessionFacts {
     /// The agent's own session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_session: Option<AgentSession>,
+    /// Which turns the agent may have lost.
+    #[serde(default, skip_serializing_if = "AgentMemory::is_safe")]
+    pub agent_memory: AgentMemory,
     /// Agents' own sessions that were given up, so that they can be deleted with this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former_agent_sessions: Vec<FormerAgentSession>,
@@ -151,6 +154,7 @@ impl Session {
             additional_directories: Vec::new(),
             agent,
             agent_session: None,
+            agent_memory: AgentMemory::default(),
             former_agent_sessions: Vec::new(),
             cost: None,
             meta: BTreeMap::new(),
@@ -305,6 +309,17 @@ impl Session {
                 self.facts.former_agent_sessions.retain(|former| !is_used(&former.id));
                 self.facts.agent_session = session;
             }
+            Fact::AtRisk { from } => self.facts.agent_memory = AgentMemory { at_risk_from: Some(from), is_lost: false },
+            Fact::AgentLost => {
+                let memory = &mut self.facts.agent_memory;
+                memory.is_lost = memory.at_risk_from.is_some();
+            }
+            Fact::AgentLeft { turns } => {
+                // If others have had a turn since, the memory is that of their agent.
+                if self.facts.turns == turns {
+                    self.facts.agent_memory = AgentMemory::default();
+                }
+            }
             Fact::FormerAgentSession(session) => self.facts.give_up(session),
             Fact::McpServers(servers) => self.settings.mcp_servers = servers,
             Fact::Modes(modes) => self.settings.modes = modes,
@@ -376,6 +391,18 @@ pub enum Fact {
     Agent(AgentInfo),
     /// The agent's own session is this one now.
     AgentSession(Option<AgentSession>),
+    /// The agent lives, and has the turns from this one on in its memory.
+    AtRisk {
+        /// The turn.
+        from: u32,
+    },
+    /// The agent ended out of order.
+    AgentLost,
+    /// The agent ended in order, or gave the session up so.
+    AgentLeft {
+        /// How many turns the session had then.
+        turns: u32,
+    },
     /// See [`SessionFacts::former_agent_sessions`].
     FormerAgentSession(FormerAgentSession),
     /// See [`Settings::mcp_servers`].
@@ -432,6 +459,30 @@ pub struct AgentSession {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_zero(count: &u32) -> bool {
     *count == 0
+}
+
+/// Which turns of a session its agent may have lost.
+///
+/// Agents store a turn when it ends, or some time later. One that ends in order has stored all of its turns; of one that
+/// was killed nobody knows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AgentMemory {
+    /// The first turn that the agent may not have stored; `None` since it ended in order.
+    pub at_risk_from: Option<u32>,
+    /// Whether it ended out of order since.
+    pub is_lost: bool,
+}
+
+impl AgentMemory {
+    /// The first turn that may be lost.
+    pub fn lost_from(self) -> Option<u32> {
+        self.at_risk_from.filter(|_| self.is_lost)
+    }
+
+    fn is_safe(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// An agent's own session that is not used any more, and may still be kept by the agent.
@@ -629,6 +680,23 @@ mod tests {
         }
         let kept = &session.facts.former_agent_sessions;
         assert_eq!((kept.len(), kept.last()), (FORMER_AGENT_SESSIONS, Some(&former("99"))));
+    }
+
+    #[test]
+    fn turns_are_lost_with_an_agent_that_did_not_end_in_order() {
+        let mut session = session();
+        session.apply(Fact::AgentLost);
+        assert_eq!(session.facts.agent_memory.lost_from(), None);
+        observe(&mut session, 1, &prompt(200, 1, "hi"));
+        session.apply(Fact::AtRisk { from: 1 });
+        assert_eq!(session.facts.agent_memory.lost_from(), None);
+        session.apply(Fact::AgentLost);
+        assert_eq!(session.facts.agent_memory.lost_from(), Some(1));
+        session.apply(Fact::AgentLeft { turns: 0 });
+        assert_eq!(session.facts.agent_memory.lost_from(), Some(1));
+        session.apply(Fact::AgentLeft { turns: 1 });
+        session.apply(Fact::AgentLost);
+        assert_eq!(session.facts.agent_memory, AgentMemory::default());
     }
 
     #[test]

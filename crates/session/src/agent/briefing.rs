@@ -1,17 +1,20 @@
-//! The briefing: what an agent is told of a conversation that it has no memory of.
+//! The briefing: what an agent is told of a conversation that it has no memory of, or whose end it may have lost.
 
 use std::collections::VecDeque;
 
 use futures::{StreamExt, pin_mut};
-use rejoin_store::{ReplayPlace, SessionStore, StoreError, replay_pages};
+use rejoin_store::{ReplayPlace, SessionStore, StoreError, entries, replay_pages};
 use rejoin_transcript::json::Members;
-use rejoin_transcript::{EntryNumber, SessionId, UpdateKind, content_text};
+use rejoin_transcript::{EntryNumber, Replay, SessionId, UpdateKind, content_text};
 
 /// One piece of the conversation is given at most this much of the briefing.
 const PIECE: usize = 4096;
 
 const HEAD: &str = "This conversation began earlier, in another process, and you have no memory of it. \
                     What was said until now, for your information only; do not answer it again:\n";
+/// The same for an agent that may have lost only the end.
+const HEAD_OF_END: &str = "Your process ended out of order, and the end of this conversation may be missing from your memory. \
+                           What was said there, for your information only; do not answer it again:\n";
 const FOOT: &str = "\nEnd of what was said until now. The message that follows is new; go on from here.";
 const GAP: &str = "\n[…]\n";
 
@@ -23,7 +26,7 @@ pub(crate) async fn briefing(
     upto: EntryNumber,
     limit: usize,
 ) -> Result<String, StoreError> {
-    let mut digest = Digest::new(limit);
+    let mut digest = Digest::new(HEAD, limit);
     let pages = replay_pages(store, session, ReplayPlace::up_to(upto));
     pin_mut!(pages);
     while let Some(page) = pages.next().await {
@@ -34,6 +37,27 @@ pub(crate) async fn briefing(
     Ok(digest.finish())
 }
 
+/// The briefing of the end of `session`: of what is behind the entry `after`, up to the entry `upto`.
+pub(crate) async fn briefing_of_end(
+    store: &dyn SessionStore,
+    session: &SessionId,
+    (after, upto): (EntryNumber, EntryNumber),
+    limit: usize,
+) -> Result<String, StoreError> {
+    let (mut digest, mut replay) = (Digest::new(HEAD_OF_END, limit), Replay::default());
+    let last = entries(store, session, after);
+    pin_mut!(last);
+    while let Some(entry) = last.next().await {
+        let entry = entry?;
+        if entry.number > upto {
+            break;
+        }
+        replay.push(&entry).iter().for_each(|replayed| digest.push(replayed.params.as_str()));
+    }
+    replay.finish().0.iter().for_each(|replayed| digest.push(replayed.params.as_str()));
+    Ok(digest.finish())
+}
+
 /// Whether `title` is made of the beginning of a briefing: agents name a session by its first prompt, whole or cut off,
 /// in quotes, in other letters.
 pub(crate) fn is_of_briefing(title: &str) -> bool {
@@ -41,8 +65,12 @@ pub(crate) fn is_of_briefing(title: &str) -> bool {
     const SHORTEST: usize = 20;
     /// So much of the head is nobody else's.
     const ENOUGH: usize = 40;
-    let (title, head) = (words(title), words(HEAD));
-    title.len() >= SHORTEST && (head.starts_with(&title) || title.starts_with(&head[..ENOUGH]))
+    let title = words(title);
+    let is_of = |head: &str| {
+        let head = words(head);
+        head.starts_with(&title) || title.starts_with(&head[..ENOUGH])
+    };
+    title.len() >= SHORTEST && [HEAD, HEAD_OF_END].into_iter().any(is_of)
 }
 
 /// The letters and digits of `text` in small letters, with one blank between words.
@@ -53,6 +81,7 @@ fn words(text: &str) -> String {
 
 /// The beginning of a conversation and as much of its end as there is room for.
 struct Digest {
+    head: &'static str,
     room: usize,
     first: Option<String>,
     last: VecDeque<String>,
@@ -63,9 +92,9 @@ struct Digest {
 }
 
 impl Digest {
-    fn new(limit: usize) -> Self {
-        let room = limit.saturating_sub(HEAD.len() + FOOT.len() + GAP.len());
-        Self { room, first: None, last: VecDeque::new(), bytes: 0, has_gap: false, speaker: None }
+    fn new(head: &'static str, limit: usize) -> Self {
+        let room = limit.saturating_sub(head.len() + FOOT.len() + GAP.len());
+        Self { head, room, first: None, last: VecDeque::new(), bytes: 0, has_gap: false, speaker: None }
     }
 
     /// Takes the next update, the params of a `session/update`.
@@ -91,7 +120,7 @@ impl Digest {
     fn finish(self) -> String {
         let gap = if self.has_gap { GAP } else { "" };
         let last: String = self.last.into_iter().collect();
-        [HEAD, &self.first.unwrap_or_default(), gap, &last, FOOT].concat()
+        [self.head, &self.first.unwrap_or_default(), gap, &last, FOOT].concat()
     }
 }
 
@@ -151,7 +180,7 @@ mod tests {
 
     #[test]
     fn it_says_who_said_what() {
-        let mut digest = Digest::new(32 * 1024);
+        let mut digest = Digest::new(HEAD, 32 * 1024);
         for params in [
             chunk("user_message", "Fix it"),
             chunk("agent_thought", "hm"),
@@ -180,6 +209,7 @@ mod tests {
             "**This Conversation Began Earlier**".to_owned(),
             "this-conversation-began-earlier-in-another".to_owned(),
             format!("{HEAD}\nUser: Fix the login"),
+            HEAD_OF_END[..60].to_owned(),
         ] {
             assert!(is_of_briefing(&title), "{title}");
         }
@@ -192,7 +222,7 @@ mod tests {
 
     #[test]
     fn it_keeps_the_beginning_and_the_end_within_its_limit() {
-        let mut digest = Digest::new(2048);
+        let mut digest = Digest::new(HEAD, 2048);
         for number in 0..1000 {
             digest.push(&chunk("user_message", &format!("prompt {number}")));
             digest.push(&chunk("agent_message", &"é".repeat(500)));

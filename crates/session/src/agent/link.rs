@@ -331,6 +331,16 @@ impl Link {
         self.lock().remove(id);
     }
 
+    /// Whether its session `id` is in use here.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.lock().events(id).is_some()
+    }
+
+    /// Whether it ends, or has ended, because we wanted it to.
+    pub(crate) fn is_ended_by_us(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
+    }
+
     /// Whether the agent may still have its session `id` open, although nobody here has.
     pub(crate) fn still_has(&self, id: &str) -> bool {
         self.lock().is_still_open(id)

@@ -3,6 +3,7 @@
 mod agents;
 mod briefing;
 mod link;
+mod memory;
 mod opening;
 mod reading;
 mod reapply;

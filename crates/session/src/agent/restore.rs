@@ -3,6 +3,9 @@
 //! The ladder: resume, load, the agent's own fork, a new session that is given the record, and last a new session whose
 //! next prompt is preceded by a briefing. Each rung is tried only if the agent said that it can do it. A session that was
 //! never prompted is made new at once.
+//!
+//! An agent that ended out of order may have lost the end of the session. What its own replay lacks of the record, or the
+//! last turn where it replays nothing, goes before the next prompt.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,11 +20,12 @@ use rejoin_transcript::{
 use rejoin_wire::RawValue;
 use tokio::time::Instant;
 
-use super::briefing::{briefing, is_notice};
+use super::briefing::{briefing, briefing_of_end, is_notice};
 use super::link::{Link, Reopened};
+use super::memory::{RecordedTurn, last_turns};
 use super::opening::Opening;
 use super::refusal::{self, Refusal};
-use super::routes::{AgentEvent, Events, Expected};
+use super::routes::{AgentEvent, Events, Expected, Restored};
 use super::seat::Seat;
 use crate::Error;
 use crate::choices::Setup;
@@ -103,7 +107,7 @@ pub(crate) struct Opened {
     /// What it was brought to.
     pub(crate) wanted: InForce,
     /// What goes before the next prompt.
-    pub(crate) briefing: Option<String>,
+    pub(crate) briefing: Option<Briefing>,
     /// How many turns of the session are not in it.
     pub(crate) lacks: u32,
     pub(crate) remarks: Vec<Remark>,
@@ -113,6 +117,15 @@ pub(crate) struct Opened {
     pub(crate) news: Vec<AgentEvent>,
     /// The result of `session/new`, whole.
     pub(crate) result: Box<RawValue>,
+}
+
+/// What an agent is told before the next prompt.
+pub(crate) struct Briefing {
+    pub(crate) text: String,
+    /// How many turns of the session are not in the agent's own when it has been told.
+    pub(crate) lacks: u32,
+    /// What clients are told when the agent has been.
+    pub(crate) remark: Option<Remark>,
 }
 
 /// Opens one session in an agent.
@@ -202,7 +215,13 @@ impl Opener {
         let (can, id, turns) = (link.capabilities(), &agent_session.id, turns_upto(session, upto));
         let mut reason = "the agent can neither resume nor load sessions".to_owned();
         let patience = Instant::now() + PATIENCE;
-        for (rung, is_able) in [(Rung::Resume, can.resume), (Rung::Load, can.load)] {
+        let lost = self.lost_turns(session, session, upto).await?;
+        let mut rungs = [(Rung::Resume, can.resume), (Rung::Load, can.load)];
+        // Only the replay of a load tells what is left of a turn that was cut off.
+        if lost.last().is_some_and(|turn| turn.is_cut_off) {
+            rungs.reverse();
+        }
+        for (rung, is_able) in rungs {
             if !is_able {
                 continue;
             }
@@ -218,16 +237,23 @@ impl Opener {
                 // An agent that knows nothing of what was said does not have the session, whatever it says.
                 Ok(reopened) if expected > 0 && reopened.restored.user_messages == 0 => {
                     link.leave(&reopened.id);
-                    "what the agent has under the session's id holds nothing that the user said"
-                        .clone_into(&mut reason);
+                    let nothing = "what the agent has under the session's id holds nothing that the user said";
+                    return Ok(Err(nothing.to_owned()));
                 }
                 Ok(Reopened { result, id, events, restored }) => {
                     let mut opened = self.opened(link.clone(), result, events, rung, Some(id))?;
                     opened.lacks = agent_session.lacks;
-                    if restored.user_messages < expected {
-                        opened.lacks = turns - restored.user_messages;
+                    let n_missing = expected.saturating_sub(restored.user_messages);
+                    let lacking = match rung {
+                        Rung::Load => self.lacking(session, upto, &lost, (&restored, n_missing)).await?,
+                        _ => lost,
+                    };
+                    let n_at_end = u32::try_from(lacking.len()).unwrap_or(u32::MAX);
+                    if n_missing > n_at_end {
+                        opened.lacks = turns - restored.user_messages - n_at_end;
                         opened.remarks.push(forgetful(&link.info().name, restored.user_messages, expected));
                     }
+                    self.brief_of_end(&mut opened, session, upto, &lacking).await?;
                     return Ok(Ok(opened));
                 }
                 Err(error) if link.is_gone() || error.is_timeout() => return Err(error),
@@ -235,6 +261,62 @@ impl Opener {
             }
         }
         Ok(Err(reason))
+    }
+
+    /// The turns of `session`, up to the entry `upto`, that the agent of `source` may have lost with its process.
+    async fn lost_turns(
+        &self,
+        session: &Session,
+        source: &Session,
+        upto: EntryNumber,
+    ) -> Result<Vec<RecordedTurn>, Error> {
+        let turns = turns_upto(session, upto);
+        let Some(from) = source.facts.agent_memory.lost_from().filter(|from| *from <= turns) else {
+            return Ok(Vec::new());
+        };
+        let mut last = last_turns(&*self.store, &session.facts.session_id, upto, turns - from + 1).await?;
+        last.retain(|turn| turn.turn >= from);
+        Ok(last)
+    }
+
+    /// The turns at the end of `session`, up to the entry `upto`, that an agent lacks by its replay, in which `n_missing`
+    /// messages of the user did not come.
+    ///
+    /// An agent that ended in order is asked less: it may show what it has in its own way.
+    async fn lacking(
+        &self,
+        session: &Session,
+        upto: EntryNumber,
+        lost: &[RecordedTurn],
+        (restored, n_missing): (&Restored, u32),
+    ) -> Result<Vec<RecordedTurn>, Error> {
+        let n_turns = u32::try_from(lost.len()).unwrap_or(u32::MAX).max(n_missing).saturating_add(1);
+        let mut recorded = last_turns(&*self.store, &session.facts.session_id, upto, n_turns).await?;
+        let is_whole = lost.is_empty() && n_missing == 0 && !restored.replay.lacks_answer(&recorded);
+        let first = if is_whole { None } else { restored.replay.first_lacking(&recorded) };
+        Ok(first.map(|first| recorded.split_off(first)).unwrap_or_default())
+    }
+
+    /// Has the next prompt tell the agent of `lacking`, the turns at the end of `session` that it may not have.
+    async fn brief_of_end(
+        &self,
+        opened: &mut Opened,
+        session: &Session,
+        upto: EntryNumber,
+        lacking: &[RecordedTurn],
+    ) -> Result<(), Error> {
+        let (Some(first), Some(last)) = (lacking.first(), lacking.last()) else { return Ok(()) };
+        let is_told = self.options.restore != Restore::Fresh;
+        let remark = may_have_lost(lacking.len(), last.is_cut_off, is_told);
+        if !is_told {
+            opened.remarks.push(remark);
+            return Ok(());
+        }
+        let (id, limit) = (&session.facts.session_id, self.options.briefing_limit);
+        let text = briefing_of_end(&*self.store, id, (first.after, upto), limit).await?;
+        let lacks = opened.lacks.saturating_add(u32::try_from(lacking.len()).unwrap_or(u32::MAX));
+        opened.briefing = Some(Briefing { text, lacks, remark: Some(remark) });
+        Ok(())
     }
 
     /// Asks the agent until it opens its session `id`, or says that it won't: whoever has it open may be about to close
@@ -275,9 +357,17 @@ impl Opener {
         let Some(source) = self.fork_source(session, upto).await? else {
             return Ok(Err("the session is a fork, and the agent no longer has its source as it was then".to_owned()));
         };
-        match self.open(link, "session/fork", &self.params(link, Some(&source.id))).await {
+        let (source, agent_session) = source;
+        // One that has the source open has all of it in its memory.
+        let is_open = link.has(&agent_session.id);
+        let lost = if is_open { Vec::new() } else { self.lost_turns(session, &source, upto).await? };
+        match self.open(link, "session/fork", &self.params(link, Some(&agent_session.id))).await {
             Ok((result, events)) => match self.opened(link.clone(), result, events, Rung::Fork, None) {
-                Ok(opened) => Ok(Ok(Opened { lacks: source.lacks, ..opened })),
+                Ok(opened) => {
+                    let mut opened = Opened { lacks: agent_session.lacks, ..opened };
+                    self.brief_of_end(&mut opened, session, upto, &lost).await?;
+                    Ok(Ok(opened))
+                }
                 Err(error) => Ok(Err(error.to_string())),
             },
             Err(error) if link.is_gone() || error.is_timeout() => Err(error),
@@ -285,24 +375,30 @@ impl Opener {
         }
     }
 
-    /// The agent's session that this one is a fork of, or a fork of a fork, if neither has had a turn since.
-    async fn fork_source(&self, session: &Session, upto: EntryNumber) -> Result<Option<AgentSession>, Error> {
+    /// The session that this one is a fork of, or a fork of a fork, with the agent's own, if neither has had a turn since.
+    async fn fork_source(
+        &self,
+        session: &Session,
+        upto: EntryNumber,
+    ) -> Result<Option<(Session, AgentSession)>, Error> {
         let SessionFacts { session_id, agent, parent, .. } = &session.facts;
         let (mut parent, mut at) = (parent.clone(), upto);
         while let Some(Parent { session_id: source, at: forked_at }) = parent {
             at = at.min(forked_at);
-            let facts = match self.store.session(&source).await {
-                Ok(source) => source.facts,
+            let found = match self.store.session(&source).await {
+                Ok(found) => found,
                 Err(StoreError::SessionNotFound { .. }) => return Ok(None),
                 Err(error) => return Err(error.into()),
             };
-            if facts.agent.name != agent.name || self.has_turn_in(session_id, at, Some(upto)).await? {
+            if found.facts.agent.name != agent.name || self.has_turn_in(session_id, at, Some(upto)).await? {
                 return Ok(None);
             }
-            if facts.agent_session.is_some() && !self.has_turn_in(&source, at, None).await? {
-                return Ok(facts.agent_session);
+            if let Some(agent_session) = found.facts.agent_session.clone()
+                && !self.has_turn_in(&source, at, None).await?
+            {
+                return Ok(Some((found, agent_session)));
             }
-            parent = facts.parent;
+            parent = found.facts.parent;
         }
         Ok(None)
     }
@@ -386,7 +482,8 @@ impl Opener {
         opened.lacks = turns;
         if rung == Rung::Briefing {
             let id = &session.facts.session_id;
-            opened.briefing = Some(briefing(&*self.store, id, upto, self.options.briefing_limit).await?);
+            let text = briefing(&*self.store, id, upto, self.options.briefing_limit).await?;
+            opened.briefing = Some(Briefing { text, lacks: turns, remark: None });
         }
         if has_history && !is_whole {
             opened.remarks.push(rebuilt(rung, &link.info().name, &reason));
@@ -485,6 +582,19 @@ fn rebuilt(rung: Rung, agent: &str, reason: &str) -> Remark {
     Remark {
         title: "The session was rebuilt".to_owned(),
         description: format!("{agent} could not restore the session ({reason}). {memory}"),
+    }
+}
+
+fn may_have_lost(n_turns: usize, is_cut_off: bool, is_told: bool) -> Remark {
+    let what = match (n_turns, is_cut_off) {
+        (1, true) => "its last answer, which was cut off".to_owned(),
+        (1, false) => "its last answer".to_owned(),
+        (n_turns, _) => format!("the last {n_turns} turns"),
+    };
+    let told = if is_told { "; it was told what you saw" } else { "" };
+    Remark {
+        title: "The agent was interrupted".to_owned(),
+        description: format!("The agent may not remember {what}{told}."),
     }
 }
 

@@ -9,6 +9,7 @@ use rejoin_wire::{Outcome, RawValue, RequestId};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::memory::Replay;
 use crate::Error;
 use crate::policy::AgentUpdate;
 
@@ -111,6 +112,8 @@ pub(crate) struct Restored {
     pub(crate) user_messages: u32,
     /// The id of the user's message that came last, empty if it had none; nothing if something else came after it.
     open_message: Option<String>,
+    /// How it ended.
+    pub(crate) replay: Replay,
     /// The update with its commands, which belongs to now and not to the history.
     pub(crate) commands: Option<AgentUpdate>,
     /// When the last of it came.
@@ -291,7 +294,7 @@ impl Routes {
 
 impl Default for Restored {
     fn default() -> Self {
-        Self { user_messages: 0, open_message: None, commands: None, last: Instant::now() }
+        Self { user_messages: 0, open_message: None, replay: Replay::default(), commands: None, last: Instant::now() }
     }
 }
 
@@ -304,16 +307,20 @@ impl Restored {
     fn take(&mut self, event: AgentEvent) {
         self.last = Instant::now();
         let AgentEvent::Update(update) = event else { return };
-        match UpdateKind::of(&update.update) {
-            Some(UpdateKind::UserMessageChunk) => {
+        let Some(kind) = UpdateKind::of(&update.update) else { return };
+        let mut is_new_message = false;
+        match kind {
+            UpdateKind::UserMessageChunk => {
                 let id = update.update.members().and_then(|members| members.get_string("messageId"));
                 let id = Some(id.map(Cow::into_owned).unwrap_or_default());
-                self.user_messages += u32::from(self.open_message != id);
+                is_new_message = self.open_message != id;
+                self.user_messages += u32::from(is_new_message);
                 self.open_message = id;
             }
-            Some(UpdateKind::AvailableCommands) => self.commands = Some(update),
+            UpdateKind::AvailableCommands => return self.commands = Some(update),
             _ => self.open_message = None,
         }
+        self.replay.push(kind, &update.update, is_new_message);
     }
 }
 

@@ -5,7 +5,7 @@ use rejoin_transcript::{AgentSession, Json};
 use tokio::task::JoinHandle;
 
 use crate::Error;
-use crate::agent::{AgentEvent, Events, Opened, Seat};
+use crate::agent::{AgentEvent, Events, Opened, Remark, Seat};
 
 /// How many messages of the agent are taken in, and so recorded, together.
 const BATCH: usize = 256;
@@ -36,9 +36,11 @@ pub(crate) struct OpenAgent {
     pub(crate) briefing: Option<Briefing>,
 }
 
-/// What an agent is told that has no memory of the session.
+/// What an agent is told that has no memory of the session, or may have lost its end.
 pub(crate) struct Briefing {
     pub(crate) text: String,
+    /// What clients are told when the agent has been.
+    pub(crate) remark: Option<Remark>,
     /// The agent's own session, which is worth remembering when it has been told.
     pub(crate) agent_session: AgentSession,
 }

@@ -30,6 +30,9 @@ impl Live {
         self.deadline = None;
         let is_deleted = self.closing.iter().any(|(_, after)| matches!(after, AfterClose::Delete));
         let farewell = self.farewell(is_deleted);
+        if !is_deleted {
+            self.note_left_in_order().await;
+        }
         self.leave_agent();
         if let Some(recorder) = &mut self.recorder {
             recorder.release().await;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use rejoin_store::now;
 use rejoin_transcript::json::{Object, other_members, replace_member, write_string};
-use rejoin_transcript::{Entry, Json, OpenWork, Step, Turn, TurnEnd, live};
+use rejoin_transcript::{Entry, Fact, Json, OpenWork, Step, Turn, TurnEnd, live};
 use tokio::time::Instant;
 
-use super::{LAST_DEADLINE, Live, Prompt, SIGNS};
+use super::{LAST_DEADLINE, Live, Prompt, SIGNS, Sent};
 use crate::Error;
 use crate::client::Responder;
 use crate::policy::{Echo, new_message_id};
@@ -123,8 +123,11 @@ impl Live {
         if let Some(extra) = extra {
             step = step.with_extra(extra);
         }
-        let number = self.recorder()?.record(vec![step.clone()], Vec::new()).await?;
+        let is_safe = facts.agent_memory.at_risk_from.is_none();
+        let at_risk = is_safe.then_some(Fact::AtRisk { from: turn }).into_iter().collect();
+        let number = self.recorder()?.record(vec![step.clone()], at_risk).await?;
         self.turn = Turn::In(turn);
+        self.sent.at = None;
         self.open_work = OpenWork::default();
         self.echo = Echo::of(&blocks);
         self.renewal = Instant::now() + self.layer.options.lease / SIGNS;
@@ -151,7 +154,10 @@ impl Live {
         steps.push(Step::turn_ended(at, turn, &end));
         let texts = self.terminals.end(at, turn);
         let recorded = match self.record(texts).await {
-            Ok(()) => self.record_and_show(steps, Vec::new(), |_, _| true).await,
+            Ok(()) => {
+                let memory = self.memory_after(turn).into_iter().collect();
+                self.record_and_show(steps, memory, |_, _| true).await
+            }
             Err(error) => Err(error),
         };
         self.turn = Turn::After(turn);
@@ -162,11 +168,26 @@ impl Live {
         Ok(self.recorder()?.flush().await?)
     }
 
+    /// What the end of `turn` tells of the agent's memory; nothing if the agent did not get its prompt.
+    fn memory_after(&mut self, turn: u32) -> Option<Fact> {
+        self.sent.at?;
+        let at_risk_from = self.session().ok()?.facts.agent_memory.at_risk_from;
+        match self.agent.open() {
+            None => Some(Fact::AgentLost),
+            // It still has to be told.
+            Some(agent) if agent.briefing.is_some() => None,
+            // What it was told before the prompt is in this turn of it.
+            Some(_) if self.sent.is_briefed => Some(Fact::AtRisk { from: at_risk_from.unwrap_or(turn) }),
+            Some(_) => Some(Fact::AtRisk { from: turn }),
+        }
+    }
+
     fn send_prompt(&mut self, turn: u32, ticket: Ticket) -> Result<(), Error> {
-        (self.prompted_at, self.has_heard) = (None, false);
+        self.sent = Sent::default();
         let Some(prompt) = self.prompts.get(&ticket) else { return Ok(()) };
         let Some(agent) = self.agent.open() else { return Err(Error::Ended) };
         let mut params = agent.own_params(prompt.params.as_str());
+        self.sent.is_briefed = agent.briefing.is_some();
         if let Some(briefing) = &agent.briefing {
             let blocks = prompt.blocks.as_str().trim_start().strip_prefix('[').unwrap_or("]").trim_start();
             let comma = if blocks.starts_with(']') { "" } else { "," };
@@ -174,7 +195,7 @@ impl Live {
             params = replace_member(&params, "prompt", &blocks).unwrap_or(params);
             self.echo = Echo::of(&Json::from_stored(blocks));
         }
-        self.prompted_at = Some(agent.link.prompt(&agent.id, turn, &params)?);
+        self.sent.at = Some(agent.link.prompt(&agent.id, turn, &params)?);
         Ok(())
     }
 }

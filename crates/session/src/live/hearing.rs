@@ -71,7 +71,7 @@ impl Live {
             match event {
                 AgentEvent::Update(_) => {}
                 AgentEvent::Asked { id, method, params } => {
-                    self.has_heard = true;
+                    self.sent.has_heard = true;
                     self.asked(id, method, params).await;
                 }
                 AgentEvent::TookBack { id } => self.took_back(&id),
@@ -89,6 +89,10 @@ impl Live {
                 }
                 AgentEvent::Answered { turn, outcome } => {
                     if outcome.is_ok() {
+                        self.sent.has_heard = true;
+                        if let Err(error) = self.say_briefed().await {
+                            self.handle(Event::StoreFailed(error)).await;
+                        }
                         self.was_taken().await;
                     }
                     self.handle(Event::Answered { turn, answer: answer_of(outcome) }).await;
@@ -102,7 +106,7 @@ impl Live {
     /// Whether the agent does not know its own session, and did nothing else with the prompt: it says so, or it has just
     /// opened it again, and refuses the first prompt without a word.
     fn was_forgotten(&mut self, turn: u32, outcome: &Outcome) -> bool {
-        if self.has_heard || self.repeated == turn {
+        if self.sent.has_heard || self.repeated == turn {
             return false;
         }
         match outcome {
@@ -135,15 +139,43 @@ impl Live {
             return;
         }
         // What is in force is told at any time, and is no answer to a prompt.
-        self.has_heard |= steps.iter().any(|step| !matches!(step.kind, StepKind::Update(kind) if kind.is_state()));
-        if let Err(error) = self.record_updates(steps).await {
+        let is_answer = steps.iter().any(|step| !matches!(step.kind, StepKind::Update(kind) if kind.is_state()));
+        let is_first = is_answer && !self.sent.has_heard;
+        self.sent.has_heard |= is_answer;
+        let alive = is_first.then(|| self.alive_in_turn()).flatten().into_iter().collect();
+        let recorded = match self.say_briefed().await {
+            Ok(()) => self.record_updates(steps, alive).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = recorded {
             tracing::error!(session = %self.id, %error, "what the agent said could not be recorded, and was not shown");
             self.handle(Event::StoreFailed(error)).await;
         }
     }
 
+    /// Tells clients that the agent was told what it may have lost, when it has begun to answer that.
+    async fn say_briefed(&mut self) -> Result<(), Error> {
+        let is_answering = self.sent.has_heard && self.sent.is_briefed && self.machine.is_in_turn();
+        let briefing = self.agent.open().and_then(|agent| agent.briefing.as_mut()).filter(|_| is_answering);
+        let Some(remark) = briefing.and_then(|briefing| briefing.remark.take()) else { return Ok(()) };
+        self.say(remark);
+        self.say_unsaid().await
+    }
+
+    /// What the first words of a turn tell of the agent's memory: it has what was said before.
+    fn alive_in_turn(&mut self) -> Option<Fact> {
+        let is_told = self.agent.open().is_some_and(|agent| agent.briefing.is_none());
+        (is_told && self.machine.is_in_turn()).then(|| Fact::AtRisk { from: self.machine.turn() })
+    }
+
     async fn agent_gone(&mut self, error: Error) {
+        if !self.machine.is_in_turn() {
+            self.note_left_in_order().await;
+        }
         let event = self.lose_agent(error);
+        if !self.machine.is_in_turn() && self.is_agent_lost {
+            self.note_memory(Fact::AgentLost).await;
+        }
         self.handle(event).await;
     }
 
@@ -151,8 +183,9 @@ impl Live {
     pub(super) fn lose_agent(&mut self, error: Error) -> Event {
         // Only what is gone reads nothing any more.
         let may_read =
-            |agent: &OpenAgent| !agent.link.is_gone() || self.prompted_at.is_some_and(|at| agent.link.has_read(at));
-        let is_untaken = !self.has_heard && self.agent.open().is_some_and(|agent| !may_read(agent));
+            |agent: &OpenAgent| !agent.link.is_gone() || self.sent.at.is_some_and(|at| agent.link.has_read(at));
+        let is_untaken = !self.sent.has_heard && self.agent.open().is_some_and(|agent| !may_read(agent));
+        self.is_agent_lost |= self.agent.open().is_some_and(|agent| !agent.link.is_ended_by_us());
         self.leave_agent();
         let turn = self.machine.turn();
         if is_untaken && self.machine.is_in_turn() && self.repeated != turn {

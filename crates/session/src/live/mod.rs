@@ -110,6 +110,17 @@ pub(crate) struct Passed {
     pub(crate) responder: Responder,
 }
 
+/// What is known of a prompt that the agent was sent.
+#[derive(Default)]
+struct Sent {
+    /// Where it begins in all that the agent was sent; nothing if it could not be sent.
+    at: Option<Position>,
+    /// Whether a briefing went before it.
+    is_briefed: bool,
+    /// Whether the agent said anything since.
+    has_heard: bool,
+}
+
 /// A session in this process.
 pub(crate) struct Live {
     pub(crate) layer: Arc<Shared>,
@@ -142,14 +153,14 @@ pub(crate) struct Live {
     passed: HashMap<u64, Responder>,
     /// Whether the agent has to open the session again when the turn has ended.
     must_reopen: bool,
-    /// Where the last prompt begins in what the agent was sent; nothing if it could not be sent.
-    prompted_at: Option<Position>,
-    /// Whether the agent said anything since it was prompted.
-    has_heard: bool,
+    /// The last prompt that the agent was sent.
+    sent: Sent,
     /// The turn whose prompt was sent a second time, because the agent did not take it.
     repeated: u32,
     /// Why what the agent has of the session is of no use.
     lost: Option<&'static str>,
+    /// Whether the agent that had the session ended out of order.
+    is_agent_lost: bool,
     /// When to look whether others use the session.
     next_look: Instant,
     deadline: Option<(u32, Instant)>,
@@ -185,10 +196,10 @@ impl Live {
             echo: Echo::default(),
             passed: HashMap::new(),
             must_reopen: false,
-            prompted_at: None,
-            has_heard: false,
+            sent: Sent::default(),
             repeated: 0,
             lost: None,
+            is_agent_lost: false,
             next_look: Instant::now(),
             deadline: None,
             renewal: Instant::now(),

@@ -21,13 +21,19 @@ impl Live {
         match &self.agent {
             AgentSide::Open(agent) if agent.link.is_ready() => return Ok(true),
             // It has just ended, or is about to, and can't be asked any more.
-            AgentSide::Open(_) => self.leave_agent(),
+            AgentSide::Open(agent) => {
+                self.is_agent_lost |= !agent.link.is_ended_by_us();
+                self.leave_agent();
+            }
             AgentSide::Opening(_) => return Ok(false),
             AgentSide::Closed => {}
         }
         let Some((opening, client, profile)) = self.opening.clone() else { return Err(Error::Ended) };
         let opener = self.opener(opening);
-        let session = self.session()?.clone();
+        let mut session = self.session()?.clone();
+        if self.is_agent_lost {
+            session.apply(Fact::AgentLost);
+        }
         let head = self.recorder()?.head();
         // A running turn is what the agent is to be asked next, not what it is to remember.
         let upto = session.facts.running_since.map_or(head, |since| EntryNumber::new(since.get() - 1));
@@ -158,6 +164,7 @@ impl Live {
             None => 1,
         };
         let agent_session = AgentSession { id: id.clone(), generation, lacks };
+        let is_without_memory = rung == Rung::Briefing;
         let info = link.info();
         let AgentCapabilities { close: can_close, delete: can_delete, .. } = link.capabilities();
         let is_proven = !matches!(rung, Rung::Resume | Rung::Load);
@@ -169,8 +176,8 @@ impl Live {
             told.push(Fact::FormerAgentSession(FormerAgentSession { agent, id }));
         }
         // One that has not been told yet what was said is not to be opened again as if it knew.
-        if briefing.is_some() {
-            told.push(Fact::AgentSession(None));
+        if is_without_memory {
+            told.extend([Fact::AgentSession(None), Fact::AtRisk { from: 1 }]);
             if can_delete {
                 let (agent, id) = (info.name.clone(), id.clone());
                 told.push(Fact::FormerAgentSession(FormerAgentSession { agent, id }));
@@ -178,13 +185,21 @@ impl Live {
         } else {
             told.push(Fact::AgentSession(Some(agent_session.clone())));
         }
+        if briefing.is_some() {
+            told.push(Fact::AgentLost);
+        }
         told.extend([Fact::Modes(setup.modes), Fact::Models(setup.models), Fact::ConfigOptions(setup.config_options)]);
         if facts.agent != info {
             told.push(Fact::Agent(info));
         }
         let changed = changed(&settings.in_force, &in_force);
-        let briefing = briefing.map(|text| Briefing { text, agent_session });
+        let briefing = briefing.map(|told| Briefing {
+            text: told.text,
+            remark: told.remark,
+            agent_session: AgentSession { lacks: told.lacks, ..agent_session },
+        });
         self.agent = AgentSide::Open(OpenAgent { link, id: id.clone(), events, news, can_close, is_proven, briefing });
+        self.is_agent_lost = false;
         let mut steps = Vec::new();
         if rung != Rung::New {
             let body = Object::default().with_string("by", rung.name()).with_string("agentSessionId", &id).finish();
@@ -206,8 +221,31 @@ impl Live {
         self.give_up_passed();
     }
 
+    /// Tells the record that the agent has all of the session, if it was told all of it and gives it up in order.
+    pub(super) async fn note_left_in_order(&mut self) {
+        let Some(agent) = self.agent.open() else { return };
+        let is_in_order = agent.link.is_ended_by_us() || agent.link.is_ready();
+        if !is_in_order || agent.briefing.is_some() {
+            return;
+        }
+        let turns = self.machine.turn();
+        self.note_memory(Fact::AgentLeft { turns }).await;
+    }
+
+    /// Tells the record what became of the agent's memory. Without it the agent is told more than it needs.
+    pub(super) async fn note_memory(&mut self, fact: Fact) {
+        let Some(recorder) = &mut self.recorder else { return };
+        if recorder.session().facts.agent_memory.at_risk_from.is_none() {
+            return;
+        }
+        if let Err(error) = recorder.tell(vec![fact]).await {
+            tracing::debug!(session = %self.id, %error, "what became of the agent's memory could not be noted");
+        }
+    }
+
     /// Lets go of an agent that does not obey; the session goes on in a fresh process.
     pub(super) fn abandon_agent(&mut self) {
+        self.is_agent_lost = true;
         if let Some(agent) = self.agent.open() {
             agent.link.retire();
         }

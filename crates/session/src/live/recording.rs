@@ -37,8 +37,8 @@ impl Live {
         Ok(())
     }
 
-    /// Records what the agent sent, and shows it.
-    pub(super) async fn record_updates(&mut self, steps: Vec<Step>) -> Result<(), Error> {
+    /// Records what the agent sent, with `facts`, and shows it.
+    pub(super) async fn record_updates(&mut self, steps: Vec<Step>, facts: Vec<Fact>) -> Result<(), Error> {
         let is = |kinds: &[UpdateKind]| {
             steps.iter().any(|step| matches!(step.kind, StepKind::Update(kind) if kinds.contains(&kind)))
         };
@@ -50,7 +50,7 @@ impl Live {
             self.open_work.observe(step);
             self.terminals.observe(step);
         }
-        self.record_and_show(steps, Vec::new(), |_, _| true).await?;
+        self.record_and_show(steps, facts, |_, _| true).await?;
         if let Some(before) = before
             && let Some(set) = in_step(&before, &self.session()?.settings)
         {

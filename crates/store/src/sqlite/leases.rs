@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 use super::database::Db;
 use super::read;
 use super::rows::{Log, not_found};
-use crate::lease::{Held, is_busy, is_held, may_take_over};
+use crate::lease::{Held, is_busy, is_held, is_orphaned, may_take_over};
 use crate::{Lease, Owner, StoreError};
 
 /// A session's lease, and whether a turn is running.
@@ -32,6 +32,7 @@ pub(super) fn acquire(db: &Db<'_>, session: &SessionId, owner: &Owner, now: Time
         millis: owner.lease_millis,
         head,
         unfinished_since: standing.running_since,
+        is_orphaned: is_orphaned(standing.held.as_ref(), owner),
     })
 }
 

@@ -33,6 +33,8 @@ impl Args {
     ///   to go on), `resumes-all` (also what it has lost, and does not know it afterwards), `renames` (a session that it
     ///   opens again), `blabs` (its MCP servers to stderr),
     ///   `refuses-what-is-set` (already),
+    ///   `forgets-cut` (keeps nothing of a turn that was cut off: it stores a turn when it ends), `stores-late` (stores
+    ///   turns when it gets the notification `_store`, closes the session, or its input ends),
     ///   `vague` (says in an error's `data` alone what is wrong), `short-replay` (without the user's first message)
     /// - `--dies-on METHOD`, `--dies-behind METHOD` (when it has answered it), `--deaf-to METHOD` (never answers it), `--refuses METHOD`, `--holds METHOD` (answers it when
     ///   it gets the notification `_go` without a session, one for each)

@@ -2,8 +2,8 @@
 //!
 //! What it can do is said on its command line, what it does in a turn by the prompt: each line is one [`Step`]. A prompt
 //! that is no script is answered with `You said: …`. The notification `_go` lets a turn pass a gate, `_say` has the agent
-//! say something without a turn, `_permit` ask for permission, and `_forget` lose the session; the request `_talk` is
-//! answered behind a few updates, and other methods that begin with `_` are told back. Messages are raw, so it can also
+//! say something without a turn, `_permit` ask for permission, `_store` store what it has not stored yet, and `_forget`
+//! lose the session; the request `_talk` is answered behind a few updates, and other methods that begin with `_` are told back. Messages are raw, so it can also
 //! send what no schema has.
 
 mod args;
@@ -52,6 +52,8 @@ pub async fn run(args: Args) {
             Received::Abandoned { .. } | Received::Unreadable { .. } => {}
         }
     }
+    // It was ended in order.
+    agent.sessions.lock().await.values().for_each(|session| session.store());
 }
 
 /// The agent.
@@ -149,6 +151,7 @@ impl Agent {
                 let id = params["sessionId"].as_str().unwrap_or_default();
                 let open = self.sessions.lock().await.remove(id);
                 if let Some(session) = &open {
+                    session.store();
                     session.unlock();
                 }
                 // One that an earlier process kept goes too.
@@ -219,6 +222,7 @@ impl Agent {
                 // Whatever the answer is, it does nothing.
                 drop(self.ask(&session.id, "session/request_permission", permission).await);
             }
+            "_store" => session.store(),
             "_forget" => drop(self.sessions.lock().await.remove(&session.id)),
             _ => {}
         }

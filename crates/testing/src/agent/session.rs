@@ -21,6 +21,8 @@ pub(super) struct Session {
     memory: Mutex<Vec<String>>,
     /// The mode, the model and the values of options, by name.
     values: Mutex<Map<String, Value>>,
+    /// What it remembers and has not stored yet; nothing if it stores each update at once.
+    unstored: Option<Mutex<Vec<String>>>,
     is_cancelled: watch::Sender<bool>,
     /// How often it may pass a gate.
     gate: Semaphore,
@@ -39,6 +41,7 @@ impl Session {
         for update in source.history() {
             fork.keep(&update);
         }
+        fork.store();
         fork
     }
 
@@ -57,6 +60,7 @@ impl Session {
             file: args.state.as_ref().map(|folder| folder.join(id)),
             memory: Mutex::default(),
             values: Mutex::new(values.as_object().unwrap().clone()),
+            unstored: ["forgets-cut", "stores-late"].iter().any(|fault| args.has_fault(fault)).then(Mutex::default),
             is_cancelled: watch::Sender::new(false),
             gate: Semaphore::new(0),
         }
@@ -65,9 +69,23 @@ impl Session {
     /// Remembers an update.
     pub(super) fn keep(&self, update: &str) {
         self.memory.lock().unwrap().push(update.to_owned());
-        if let Some(file) = &self.file {
+        match &self.unstored {
+            Some(unstored) => unstored.lock().unwrap().push(update.to_owned()),
+            None => self.write(&[update.to_owned()]),
+        }
+    }
+
+    /// Stores what it remembers and has not stored yet.
+    pub(super) fn store(&self) {
+        if let Some(unstored) = &self.unstored {
+            self.write(&std::mem::take(&mut *unstored.lock().unwrap()));
+        }
+    }
+
+    fn write(&self, updates: &[String]) {
+        if let Some(file) = self.file.as_ref().filter(|_| !updates.is_empty()) {
             let mut file = fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
-            file.write_all(format!("{update}\n").as_bytes()).unwrap();
+            file.write_all(format!("{}\n", updates.join("\n")).as_bytes()).unwrap();
         }
     }
 

@@ -36,6 +36,9 @@ pub(super) async fn run(agent: Arc<Agent>, id: RequestId, params: Value) {
         Err(End::Cancelled) => Ok(json!({ "stopReason": "cancelled" })),
         Err(End::Failed(error)) => Err(error),
     };
+    if turn.agent.args.has_fault("forgets-cut") {
+        turn.session.store();
+    }
     turn.agent.respond(&id, answer.as_ref()).await;
     for text in std::mem::take(&mut turn.late) {
         let late = chunk("agent_message_chunk", &text, turn.new_id().as_ref());

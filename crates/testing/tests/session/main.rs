@@ -9,6 +9,7 @@ mod test_asks;
 mod test_connection;
 mod test_fuzz;
 mod test_hosted;
+mod test_lost;
 mod test_memory;
 mod test_methods;
 mod test_opening;

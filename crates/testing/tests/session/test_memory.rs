@@ -73,16 +73,16 @@ async fn a_prompt_that_a_dying_agent_has_not_read_is_given_to_the_next() {
 }
 
 /// The process of the agent that got the `n`th prompt.
-fn process_of(world: &World, n: usize) -> String {
+pub(crate) fn process_of(world: &World, n: usize) -> String {
     let agents_id = world.agent_got("session/prompt")[n]["sessionId"].as_str().unwrap().to_owned();
     agents_id.split('-').nth(1).unwrap().to_owned()
 }
 
-fn signal(signal: &str, pid: &str) -> bool {
+pub(crate) fn signal(signal: &str, pid: &str) -> bool {
     Command::new("kill").args([signal, pid]).output().unwrap().status.success()
 }
 
-async fn until_gone(pid: &str) {
+pub(crate) async fn until_gone(pid: &str) {
     while signal("-0", pid) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

@@ -448,14 +448,14 @@ async fn an_option_that_the_choice_of_the_model_resets_is_set_again() {
 async fn settings_that_the_agent_no_longer_has_are_named_together_and_once() {
     let state = tempfile::tempdir().unwrap();
     let setup = |abilities: &[&str]| agent_that_can(abilities).with("--state", state.path().to_str().unwrap());
-    let first = setup(&["resume", "modes", "effort", "options"]).start();
+    let first = setup(&["load", "modes", "effort", "options"]).start();
     let (client, session) = first.client_with_session().await;
     client.turn(&session, "say one").await;
     client.call("session/set_mode", json!({ "sessionId": session, "modeId": "code" })).await.unwrap();
     let params = json!({ "sessionId": session, "configId": "effort", "value": "high" });
     client.call("session/set_config_option", params).await.unwrap();
     client.leave().await;
-    let world = setup(&["resume", "booleans"]).store(Arc::clone(&first.store)).start();
+    let world = setup(&["load", "booleans"]).store(Arc::clone(&first.store)).start();
     let other = world.client_that_can(json!({ "session": { "notices": {} } })).await;
     other.load(&session, first.cwd()).await;
 
@@ -475,7 +475,7 @@ async fn settings_that_the_agent_no_longer_has_are_named_together_and_once() {
 
 #[tokio::test]
 async fn the_current_model_is_one_of_those_offered_also_if_the_option_has_other_values() {
-    let abilities = ["models", "options", "resume"];
+    let abilities = ["models", "options", "load"];
     let world = agent_that_can(&abilities).with("--fault", "long-models").with_memory().start();
     let client = world.client_that_can(json!({ "session": { "notices": {} } })).await;
     let session = client.new_session(world.cwd()).await;
