@@ -212,22 +212,20 @@ pub(crate) enum RestoredIn {
 /// it says what the agent may do, unless it is the first that was offered, in which sessions begin. What another choice
 /// says too is not told twice.
 pub(crate) fn missed(missing: Vec<Choice>, before: &Settings, agent: RestoredIn) -> Vec<Choice> {
-    let linked_id = |name| linked(before, name).map(|option| option.id);
-    let (mode, model) = (linked_id("mode"), linked_id("model"));
-    let says_mode = missing.iter().any(|choice| matches!(choice, Choice::Mode(_)));
-    let says_model = missing.iter().any(|choice| matches!(choice, Choice::Model(_)));
+    let is_linked = |name, id: &str| linked(before, name).is_some_and(|option| option.id == id);
+    let has_mode = missing.iter().any(|choice| matches!(choice, Choice::Mode(_)));
+    let has_model = missing.iter().any(|choice| matches!(choice, Choice::Model(_)));
     let is_same = agent == RestoredIn::SameAgent;
-    let modes = ids(before.modes.as_ref(), "availableModes", "id");
-    let modes = modes.or_else(|| linked(before, "mode").map(|option| option.values)).unwrap_or_default();
-    let is_mode_missed = |mode: &str| is_same || modes.first().is_some_and(|first| first != mode);
+    let offered = ids(before.modes.as_ref(), "availableModes", "id");
+    let offered = offered.or_else(|| linked(before, "mode").map(|option| option.values)).unwrap_or_default();
+    let is_mode_missed = |mode: &str| is_same || offered.first().is_some_and(|first| first != mode);
     let is_missed = |choice: &Choice| match choice {
         Choice::Mode(mode) => is_mode_missed(mode),
-        Choice::Model(_) => is_same,
-        Choice::Option(id, value) if Some(id) == mode.as_ref() => {
-            !says_mode && read_string(value.as_str()).is_none_or(|value| is_mode_missed(&value))
+        Choice::Option(id, value) if is_linked("mode", id) => {
+            !has_mode && read_string(value.as_str()).is_none_or(|value| is_mode_missed(&value))
         }
-        Choice::Option(id, _) if Some(id) == model.as_ref() => !says_model && is_same,
-        Choice::Option(..) => is_same,
+        Choice::Option(id, _) if is_linked("model", id) => is_same && !has_model,
+        Choice::Model(_) | Choice::Option(..) => is_same,
     };
     missing.into_iter().filter(is_missed).collect()
 }
@@ -505,7 +503,7 @@ mod tests {
         };
         let same = [mode.clone(), model.clone(), option("fast", "true"), option("old", "1")];
         check(all(), RestoredIn::SameAgent, &same);
-        check(all(), RestoredIn::OtherAgent, &[mode.clone()]);
+        check(all(), RestoredIn::OtherAgent, std::slice::from_ref(&mode));
         let options = || vec![option("mode", "\"plan\""), option("m", "\"gone\"")];
         check(options(), RestoredIn::SameAgent, &options());
         check(options(), RestoredIn::OtherAgent, &options()[..1]);
