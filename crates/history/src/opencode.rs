@@ -61,8 +61,11 @@ fn open(file: &Path) -> Result<Connection, rusqlite::Error> {
 fn conversation(database: &Rc<Connection>, about: About, title: Option<String>) -> Result<Conversation, HistoryError> {
     let mut statement =
         database.prepare_cached("SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id")?;
-    let ids: Vec<String> = statement.query_map([&about.id], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let left_out = LeftOut::default();
+    let mut ids = Vec::new();
+    for row in statement.query_map([&about.id], |row| row.get::<_, String>(0))? {
+        ids.extend(readable(row, &left_out)?);
+    }
     let mut teller = Teller {
         database: Rc::clone(database),
         messages: ids.into_iter(),
@@ -94,9 +97,9 @@ impl Teller {
             return Ok(title.map(|title| vec![told(self.last_at, &blocks::title(&title))]));
         };
         let mut statement = self.database.prepare_cached("SELECT time_created, data FROM message WHERE id = ?1")?;
-        let row = statement.query_row([&id], |row| Ok((row.get(0)?, json_of(row, 1)?))).optional()?;
+        let row = statement.query_row([&id], |row| Ok((row.get(0)?, json_of(row, 1)?))).optional();
         drop(statement);
-        let Some((created, message)) = row else { return Ok(Some(Vec::new())) };
+        let Some((created, message)) = readable(row, &self.left_out)?.flatten() else { return Ok(Some(Vec::new())) };
         let Some(message) = message else {
             self.left_out.add_one();
             return Ok(Some(Vec::new()));
@@ -122,7 +125,7 @@ impl Teller {
         let rows = statement.query_map([id], |row| Ok((row.get(0)?, row.get(1)?, json_of(row, 2)?)))?;
         let mut parts = Vec::new();
         for row in rows {
-            let (id, at, part) = row?;
+            let Some((id, at, part)) = readable(row, &self.left_out)? else { continue };
             match part {
                 Some(part) => parts.push((id, Timestamp::from_millis(at).max(created), part)),
                 None => self.left_out.add_one(),
@@ -175,6 +178,19 @@ impl Teller {
             _ => None,
         };
         [Some(call), end, plan(name, input)].into_iter().flatten().collect()
+    }
+}
+
+/// What was read of a row; `None`, and counted as left out, if a value in it is not of its column's type.
+fn readable<T>(row: Result<T, rusqlite::Error>, left_out: &LeftOut) -> Result<Option<T>, rusqlite::Error> {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
+    match row {
+        Ok(row) => Ok(Some(row)),
+        Err(FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)) => {
+            left_out.add_one();
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -172,6 +172,22 @@ fn what_can_not_be_read_of_a_database_keeps_nothing_else_back() {
     assert_eq!((left_out.count(), n_steps), (1, steps(&untouched).len() - 1));
 }
 
+#[test]
+fn no_value_in_a_row_of_a_database_keeps_the_rest_of_its_conversation_back() {
+    let columns = ["message.id", "message.time_created", "message.data", "part.id", "part.time_created", "part.data"];
+    for (table, column) in columns.map(|column| column.split_once('.').unwrap()) {
+        let (_folder, file) = opencode();
+        let poison = format!(
+            "UPDATE {table} SET {column} = CAST(x'22ff22' AS TEXT) WHERE rowid = (SELECT max(rowid) FROM {table})"
+        );
+        rusqlite::Connection::open(&file).unwrap().execute_batch(&poison).unwrap();
+        let conversation = read_one(&file);
+        let left_out = conversation.left_out();
+        let steps: Result<Vec<_>, _> = conversation.collect();
+        assert!(steps.is_ok() && left_out.count() == 1, "{table}.{column}: {steps:?}");
+    }
+}
+
 fn opencode() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("opencode.db");
