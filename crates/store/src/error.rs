@@ -147,6 +147,13 @@ pub enum StoreError {
         what: String,
     },
 
+    /// The search index is damaged; sessions are not touched by that.
+    #[error("the search index of the store {} is damaged", path.display())]
+    IndexDamaged {
+        /// The store's file.
+        path: PathBuf,
+    },
+
     /// The pages of a session's entries, or of its replay, do not go on, and would never end.
     #[error("reading session `{session}` does not get past entry {after}")]
     Stuck {
@@ -197,6 +204,7 @@ impl StoreError {
             | Self::NewerSchema { .. }
             | Self::NotAStore { .. }
             | Self::Damaged { .. }
+            | Self::IndexDamaged { .. }
             | Self::Stuck { .. }
             | Self::Compression { .. }
             | Self::Closed
@@ -238,6 +246,10 @@ impl StoreError {
             Self::NotAStore { .. } => "choose another file with `--store`".to_owned(),
             Self::Damaged { .. } => {
                 "run `rejoin verify` to see which sessions are touched; the others stay usable".to_owned()
+            }
+            Self::IndexDamaged { .. } => {
+                "a search makes the index again, if the store can be written; everything else works without it"
+                    .to_owned()
             }
             _ => return None,
         })

@@ -4,6 +4,7 @@
 //! once stored. What an [`append`](SessionStore::append) returned survives the death of this process; what a later
 //! [`flush`](SessionStore::flush) returned survives the loss of power.
 
+mod advance;
 mod agent_sessions;
 mod begun;
 mod cut;

@@ -74,7 +74,7 @@ impl Cursor {
 }
 
 /// The last session of a page: the next begins behind it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) updated_at: Timestamp,
     pub(crate) row: i64,

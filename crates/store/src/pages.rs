@@ -9,6 +9,7 @@ use std::future::Future;
 use futures::{Stream, TryStreamExt, stream};
 use rejoin_transcript::{Entry, EntryNumber, SessionId};
 
+use crate::advance::Advance;
 use crate::begun::Begun;
 use crate::{SessionStore, StoreError};
 
@@ -63,7 +64,7 @@ where
     async fn next(&mut self) -> Result<Option<Vec<Entry>>, StoreError> {
         let page = self.next.end().await?;
         let Some(last) = page.last().map(|entry| entry.number) else { return Ok(None) };
-        if last <= self.next.after {
+        if !Advance::from(self.next.after).to(last) {
             return Err(StoreError::Stuck { session: self.session.clone(), after: last });
         }
         self.next = match self.foretold.take().filter(|foretold| foretold.after == last) {

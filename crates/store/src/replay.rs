@@ -3,6 +3,7 @@
 use rejoin_transcript::{Entry, EntryNumber, Replay, Replayed, SessionId, States};
 
 use crate::StoreError;
+use crate::advance::Advance;
 
 /// A page of a replay.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ impl ReplayPage {
     /// end.
     pub(crate) fn moved_on(self, session: &SessionId, from: Progress) -> Result<Self, StoreError> {
         match &self.next {
-            Some(next) if next.progress() <= from => {
+            Some(next) if !Advance::from(from).to(next.progress()) => {
                 Err(StoreError::Stuck { session: session.clone(), after: next.after })
             }
             _ => Ok(self),

@@ -28,7 +28,8 @@ struct DamageRow<'a> {
 /// Check the store for damage
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Every stored byte that has a checksum is read. Exit code 1 says that something is damaged.
+Reads every stored byte that has a checksum, and checks that nothing is missing and that everything
+belongs to a session. Exit code 1 says that something is damaged.
 
 Examples:
   rejoin verify

@@ -78,7 +78,7 @@ fn json_holds_each_check() {
         {
           "name": "store",
           "ok": true,
-          "detail": "[WORLD]/home/.local/share/rejoin/sessions.db: 1 session, [SIZE], schema 1, nothing is damaged"
+          "detail": "[WORLD]/home/.local/share/rejoin/sessions.db: 1 session, [SIZE], schema 2, nothing is damaged"
         },
         {
           "name": "model",
@@ -282,7 +282,7 @@ fn a_store_that_is_damaged_or_no_store_is_told() {
     world.spoil(b"\"text\":\"the quick");
     insta::assert_snapshot!(shown(&world, &[]), @"
     ✓ configuration  no file, which is fine
-    ✗ store          [WORLD]/home/.local/share/rejoin/sessions.db: 1 session, [SIZE], schema 1, 1 damage found
+    ✗ store          [WORLD]/home/.local/share/rejoin/sessions.db: 1 session, [SIZE], schema 2, 1 damage found
                      hint: see them with `rejoin verify`
     ✓ model          none is set: the built-in agent repeats what it hears
 

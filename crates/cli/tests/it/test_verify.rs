@@ -15,7 +15,8 @@ fn help() {
           --json  Write a JSON object
       -h, --help  Print help
 
-    Every stored byte that has a checksum is read. Exit code 1 says that something is damaged.
+    Reads every stored byte that has a checksum, and checks that nothing is missing and that everything
+    belongs to a session. Exit code 1 says that something is damaged.
 
     Examples:
       rejoin verify

@@ -8,7 +8,9 @@ use rejoin_transcript::{EntryNumber, Fact, SessionId, Step, StepKind};
 use rusqlite::Row;
 
 use super::database::Db;
-use super::rows::{Log, ReadyStep, find_session, insert_entries, not_found, update_session};
+use super::index::pending;
+use super::read;
+use super::rows::{Log, ReadyStep, find_end, find_session, insert_entries, not_found, update_session};
 use crate::{Lease, StoreError};
 
 /// Whether these steps end a turn, so that it can be sealed.
@@ -54,7 +56,9 @@ pub(super) fn append(
 }
 
 pub(super) fn tell(db: &Db<'_>, session: &SessionId, facts: &[Fact]) -> Result<(), StoreError> {
-    let log = change_session(db, session, EntryNumber::START, &[], facts)?;
+    let (log, known) = find_end(db, session)?;
+    let head = known.map_or_else(|| read::head(db, log), Ok)?;
+    change_session(db, session, head, &[], facts)?;
     // The title may be another one.
     mark_pending(db, log)
 }
@@ -66,7 +70,7 @@ fn change_session(
     after: EntryNumber,
     steps: &[ReadyStep],
     facts: &[Fact],
-) -> Result<Log, StoreError> {
+) -> Result<(), StoreError> {
     let (log, before) = find_session(db, session)?;
     let mut session = before.clone();
     let mut number = after;
@@ -77,13 +81,13 @@ fn change_session(
     for fact in facts {
         session.apply(fact.clone());
     }
-    update_session(db, log, &before, &session)?;
-    Ok(log)
+    update_session(db, log, number, &before, &session)
 }
 
 /// Notes that there is something to be projected.
 pub(super) fn mark_pending(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
-    db.execute("UPDATE log SET pending = 1 WHERE id = ?1", [log.0])?;
+    let sql = "UPDATE log SET pending = ?2 WHERE id = ?1 AND pending IS NOT ?3";
+    db.execute(sql, [log.0, pending::NEWEST, pending::WHOLE_INDEX])?;
     Ok(())
 }
 
@@ -93,7 +97,8 @@ fn find_standing(db: &Db<'_>, session: &SessionId) -> Result<Standing, StoreErro
             log: Log(row.get(0)?),
             token: row.get(1)?,
             recent_messages: row.get(2)?,
-            is_pending: row.get(3)?,
+            // One that can't be read is written again.
+            is_pending: row.get(3).unwrap_or(false),
             head: EntryNumber::new(row.get(4)?),
         })
     };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use rusqlite::params;
+use rusqlite::{Row, params};
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe::get_frame_content_size;
 
@@ -72,6 +72,9 @@ pub(super) fn use_in(db: &Db<'_>, log: Log, address: &Address) -> Result<(), Sto
 
 /// Forgets that `log` uses any, and frees what nobody uses any more but those in `kept`.
 pub(super) fn forget(db: &Db<'_>, log: Log, kept: &[Address]) -> Result<(), StoreError> {
+    // A damaged address refers to no content.
+    let sql = "DELETE FROM content_use WHERE log = ?1 AND (typeof(address) != 'blob' OR octet_length(address) != 32)";
+    db.execute(sql, [log.0])?;
     let used: Vec<Address> =
         db.query_all("SELECT address FROM content_use WHERE log = ?1", [log.0], |row| row.get(0))?;
     for address in used.iter().filter(|address| !kept.contains(address)) {
@@ -86,9 +89,9 @@ pub(super) fn forget(db: &Db<'_>, log: Log, kept: &[Address]) -> Result<(), Stor
 
 /// What is kept under `address`; `None` if it is missing or damaged.
 pub(super) fn find(db: &Db<'_>, address: &Address) -> Result<Option<String>, StoreError> {
-    let packed: Option<Vec<u8>> =
-        db.query_one("SELECT packed FROM content WHERE address = ?1", [address], |row| row.get(0))?;
-    Ok(packed.and_then(|packed| unpack(&packed)).filter(|content| self::address(content) == *address))
+    let read = |row: &Row<'_>| Ok(row.get_ref(0)?.as_blob().ok().and_then(unpack));
+    let content = db.query_one("SELECT packed FROM content WHERE address = ?1", [address], read)?.flatten();
+    Ok(content.filter(|content| self::address(content) == *address))
 }
 
 /// The body of an entry with its big content; `None` if some is missing or damaged.

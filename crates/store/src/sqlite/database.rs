@@ -2,12 +2,13 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::ErrorKind;
+use std::ops::ControlFlow;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 use tokio::sync::Semaphore;
 
 use super::access::{Access, PATIENCE, beside, connect};
@@ -28,8 +29,11 @@ struct Migration {
 }
 
 /// The steps from nothing to the newest schema, in order. They are only ever added to.
-const MIGRATIONS: [Migration; 1] =
-    [Migration { sql: include_str!("../../migrations/sqlite/0001_sessions.sql"), oldest_fit: 1 }];
+const MIGRATIONS: [Migration; 2] = [
+    Migration { sql: include_str!("../../migrations/sqlite/0001_sessions.sql"), oldest_fit: 1 },
+    // Programs before this one take the checksums of facts for wrong.
+    Migration { sql: include_str!("../../migrations/sqlite/0002_ties.sql"), oldest_fit: 2 },
+];
 
 #[expect(clippy::cast_possible_truncation, reason = "there are a handful of migrations")]
 const NEWEST: u32 = MIGRATIONS.len() as u32;
@@ -90,11 +94,15 @@ impl Database {
 
     /// The database at `path`, to which `connection` is open.
     fn over(path: &Path, access: Access, connection: &Connection) -> Result<Self, StoreError> {
-        let id = connection.query_row("SELECT value FROM meta WHERE key = 'id'", [], |row| row.get(0));
+        // A damaged name only makes the cursors of lists that were given before useless.
+        let sql = "SELECT value FROM meta WHERE key = 'id'";
+        let read =
+            |row: &Row<'_>| Ok(String::from_utf8_lossy(row.get_ref(0)?.as_bytes().unwrap_or_default()).into_owned());
+        let id = connection.query_row(sql, [], read).optional();
         let shared = Shared {
             path: path.to_owned(),
             access,
-            id: id.map_err(|source| store_error(path, source))?,
+            id: id.map_err(|source| store_error(path, source))?.unwrap_or_default(),
             idle_readers: Mutex::new(Vec::new()),
             permits: Semaphore::new(READERS),
             threads: Threads::default(),
@@ -200,10 +208,12 @@ impl Database {
 
     /// Whether something that was deleted may still be in the files.
     pub(super) fn is_scrub_due(&self, connection: &Connection) -> Result<bool, StoreError> {
-        let due = self
-            .on(connection)
-            .query_one("SELECT value FROM meta WHERE key = 'scrub_due'", [], |row| row.get::<_, String>(0))?;
-        Ok(due.is_some_and(|due| due != "0"))
+        let due =
+            self.on(connection).query_one("SELECT value IS NOT '0' FROM meta WHERE key = 'scrub_due'", [], |row| {
+                row.get::<_, bool>(0)
+            })?;
+        // Where it can't be read, it may be.
+        Ok(due.unwrap_or(true))
     }
 
     fn idle_readers(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
@@ -237,27 +247,65 @@ impl Db<'_> {
         self.prepare(sql)?.execute(params).map_err(|source| self.error(source))
     }
 
-    /// The only row of a query, if there is one.
+    /// The only row of a query, if there is one. Fails if a value in it can't be read.
     pub(super) fn query_one<T>(
         &self,
         sql: &str,
         params: impl rusqlite::Params,
-        read: impl FnOnce(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>, StoreError> {
-        use rusqlite::OptionalExtension;
         self.prepare(sql)?.query_row(params, read).optional().map_err(|source| self.error(source))
     }
 
-    /// All rows of a query.
+    /// All rows of a query but those with a value that can't be read: a damaged row must not hide the others, and
+    /// `verify` names it.
     pub(super) fn query_all<T>(
         &self,
         sql: &str,
         params: impl rusqlite::Params,
-        read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
+        Ok(self.query_rows(sql, params, read)?.into_iter().flatten().collect())
+    }
+
+    /// All rows of a query, with `None` for one that has a value that can't be read; for callers to which a damaged row
+    /// is something else than a missing one.
+    pub(super) fn query_rows<T>(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<Option<T>>, StoreError> {
+        let mut all = Vec::new();
+        self.visit_rows(sql, params, read, |row| {
+            all.push(row);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(all)
+    }
+
+    /// Gives the rows of a query to `visit`, one by one, until it breaks off; `None` stands for one that has a value that
+    /// can't be read.
+    pub(super) fn visit_rows<T>(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+        mut visit: impl FnMut(Option<T>) -> Result<ControlFlow<()>, StoreError>,
+    ) -> Result<(), StoreError> {
         let mut statement = self.prepare(sql)?;
-        let rows = statement.query_map(params, read).and_then(Iterator::collect);
-        rows.map_err(|source| self.error(source))
+        let mut rows = statement.query(params).map_err(|source| self.error(source))?;
+        while let Some(row) = rows.next().map_err(|source| self.error(source))? {
+            let row = match read(row) {
+                Ok(row) => Some(row),
+                Err(error) if is_unreadable_value(&error) => None,
+                Err(error) => return Err(self.error(error)),
+            };
+            if visit(row)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// A statement, prepared once for the connection.
@@ -408,9 +456,10 @@ fn identify(connection: &Connection) -> rusqlite::Result<Identity> {
 }
 
 fn oldest_fit(connection: &Connection) -> rusqlite::Result<u32> {
-    let value =
-        connection.query_row("SELECT value FROM meta WHERE key = 'oldest_fit'", [], |row| row.get::<_, String>(0));
-    value.map(|text| text.parse().unwrap_or(u32::MAX))
+    let read = |row: &Row<'_>| Ok(row.get::<_, String>(0).ok().and_then(|text| text.parse().ok()));
+    let value = connection.query_row("SELECT value FROM meta WHERE key = 'oldest_fit'", [], read).optional()?;
+    // Where it can't be read, nothing may be written.
+    Ok(value.flatten().unwrap_or(u32::MAX))
 }
 
 /// Tries again while another process holds the file: some pragmas do not wait by themselves.
@@ -444,12 +493,15 @@ fn store_error(path: &Path, source: rusqlite::Error) -> StoreError {
             let source = std::io::Error::other(source);
             StoreError::CannotOpen { path, source: Arc::new(source) }
         }
-        _ if is_unreadable_text(&source) => StoreError::Damaged { path, what: "a text in it can't be read".to_owned() },
+        _ if is_unreadable_value(&source) => {
+            StoreError::Damaged { path, what: format!("a value in it can't be read: {source}") }
+        }
         _ => StoreError::Database { path, source: Arc::new(source) },
     }
 }
 
-fn is_unreadable_text(error: &rusqlite::Error) -> bool {
+/// Whether it says that a value is not what a column holds: another type, no number of its range, no UTF-8.
+fn is_unreadable_value(error: &rusqlite::Error) -> bool {
     matches!(
         error,
         rusqlite::Error::FromSqlConversionFailure(..)

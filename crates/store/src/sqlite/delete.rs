@@ -8,10 +8,11 @@ use rusqlite::{Row, params};
 use super::append::mark_pending;
 use super::content;
 use super::database::Db;
-use super::fork::children;
+use super::fork::needed_by_children;
 use super::leases::{check_idle, is_held_by_anyone};
 use super::projector::{forget_passages, forget_title};
-use super::rows::{Log, find_log, read_facts};
+use super::read;
+use super::rows::{Log, facts_in, find_log};
 use crate::cut::{Address, read_holes};
 use crate::{Pruned, Retention, StoreError};
 
@@ -33,11 +34,14 @@ fn free(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
         if is_used {
             return Ok(());
         }
-        let needed = children(db, log)?.into_iter().map(|(_, upto)| upto).max();
-        if let Some(needed) = needed {
+        if let Some(needed) = needed_by_children(db, log)? {
             return trim(db, log, needed);
         }
-        next = db.query_one("SELECT parent FROM log WHERE id = ?1", [log.0], |row| row.get(0))?.flatten().map(Log);
+        // Where a damaged log went on from is not known any more.
+        next = match read::origin(db, log) {
+            Err(StoreError::Damaged { .. }) => None,
+            origin => origin?.parent,
+        };
         remove(db, log)?;
     }
     Ok(())
@@ -47,10 +51,12 @@ fn free(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
 fn trim(db: &Db<'_>, log: Log, needed: EntryNumber) -> Result<(), StoreError> {
     let pieces = params![log.row(EntryNumber::START), log.last_row(), needed.get()];
     db.execute("DELETE FROM replay WHERE id > ?1 AND id <= ?2 AND last > ?3", pieces)?;
-    let sql = "SELECT coalesce(max(last), (SELECT parent_upto FROM log WHERE id = ?1)) FROM replay
-               WHERE id > ?2 AND id <= ?3";
-    let sealed = params![log.0, log.row(EntryNumber::START), log.last_row()];
-    let sealed = db.query_one(sql, sealed, |row| row.get::<_, u32>(0))?.unwrap_or_default();
+    let sql = "SELECT max(last) FROM replay WHERE id > ?1 AND id <= ?2";
+    let range = params![log.row(EntryNumber::START), log.last_row()];
+    let sealed = match db.query_one(sql, range, |row| row.get::<_, Option<u32>>(0))?.flatten() {
+        Some(sealed) => sealed,
+        None => read::origin(db, log)?.upto.get(),
+    };
     // What is not sealed may reach beyond what is kept; it is indexed anew.
     forget_passages(db, log, EntryNumber::new(sealed))?;
     db.execute("DELETE FROM entry WHERE id > ?1 AND id <= ?2", params![log.row(needed), log.last_row()])?;
@@ -62,6 +68,8 @@ fn trim(db: &Db<'_>, log: Log, needed: EntryNumber) -> Result<(), StoreError> {
 /// Removes all of `log`.
 fn remove(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
     forget_passages(db, log, EntryNumber::START)?;
+    // Those that do not say any more which entries they are in.
+    db.execute("DELETE FROM passage WHERE log = ?1", [log.0])?;
     let range = params![log.row(EntryNumber::START), log.last_row()];
     db.execute("DELETE FROM replay WHERE id > ?1 AND id <= ?2", range)?;
     db.execute("DELETE FROM entry WHERE id > ?1 AND id <= ?2", range)?;
@@ -82,7 +90,9 @@ fn used_contents(db: &Db<'_>, log: Log) -> Result<Vec<Address>, StoreError> {
 
 /// The sessions that `retention` does not keep, the least recently used first.
 pub(super) fn to_prune(db: &Db<'_>, retention: &Retention, now: Timestamp) -> Result<Vec<Pruned>, StoreError> {
-    let sql = "SELECT log FROM session WHERE shelf IN (?1, ?2) ORDER BY updated_at DESC, log DESC";
+    // By an index alone: a page of the sessions that can't be read must not hide those on others.
+    let sql = "SELECT log FROM session INDEXED BY session_by_time WHERE shelf IN (?1, ?2)
+               ORDER BY updated_at DESC, log DESC";
     let shelves = params![Shelf::Listed.code(), Shelf::Archived.code()];
     let logs = db.query_all(sql, shelves, |row| row.get(0).map(Log))?;
     let candidates = logs.into_iter().filter_map(|log| candidate(db, log, now).transpose());
@@ -91,10 +101,7 @@ pub(super) fn to_prune(db: &Db<'_>, retention: &Retention, now: Timestamp) -> Re
 
 /// The session of `log`, and whether a turn of it is running. What is damaged is left for a person to look at.
 fn candidate(db: &Db<'_>, log: Log, now: Timestamp) -> Result<Option<(SessionFacts, bool)>, StoreError> {
-    let read = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get(1)?));
-    let found = db.query_one("SELECT facts, facts_checksum FROM session WHERE log = ?1", [log.0], read)?;
-    let facts = found.and_then(|(facts, checksum)| read_facts(&facts, checksum));
-    Ok(facts.map(|facts| {
+    Ok(facts_in(db, log)?.map(|facts| {
         let is_running = check_idle(db, &facts.session_id, now).is_err();
         (facts, is_running)
     }))
@@ -104,7 +111,8 @@ fn candidate(db: &Db<'_>, log: Log, now: Timestamp) -> Result<Option<(SessionFac
 /// these, and how SQLite lays them out, comes on top.
 fn own_bytes(db: &Db<'_>, log: Log) -> Result<u64, StoreError> {
     let number = |row: &Row<'_>| row.get::<_, u64>(0);
-    let known = "SELECT octet_length(facts) + octet_length(settings) FROM session WHERE log = ?1";
+    let known =
+        "SELECT coalesce(octet_length(facts), 0) + coalesce(octet_length(settings), 0) FROM session WHERE log = ?1";
     let known = db.query_one(known, [log.0], number)?;
     let entries = db.query_one(
         "SELECT coalesce(sum(octet_length(body) + coalesce(octet_length(extra), 0)), 0) FROM entry
@@ -132,12 +140,14 @@ pub(super) fn remove_empty(db: &Db<'_>, before: Timestamp, now: Timestamp) -> Re
 /// The sessions made before `before` that were never prompted, and that nobody has open: somebody may be about to prompt
 /// such a one.
 pub(super) fn find_empty(db: &Db<'_>, before: Timestamp, now: Timestamp) -> Result<Vec<SessionId>, StoreError> {
-    let sql = "SELECT id FROM session WHERE shelf = 2 AND created_at < ?1";
+    let sql = "SELECT log FROM session INDEXED BY session_empty WHERE shelf = 2 AND created_at < ?1";
     let mut empty = Vec::new();
-    for id in db.query_all(sql, [before.as_millis()], |row| row.get::<_, String>(0))? {
-        let session = SessionId::parse(id).map_err(|error| db.damaged(error.to_string()))?;
-        if !is_held_by_anyone(db, &session, now)? {
-            empty.push(session);
+    for log in db.query_all(sql, [before.as_millis()], |row| row.get(0).map(Log))? {
+        let Some(SessionFacts { session_id: session, .. }) = facts_in(db, log)? else { continue };
+        match is_held_by_anyone(db, &session, now) {
+            // What is damaged is left for a person to look at.
+            Err(StoreError::Damaged { .. }) => {}
+            is_held => empty.extend((!is_held?).then_some(session)),
         }
     }
     Ok(empty)

@@ -25,7 +25,7 @@ pub(super) fn acquire(db: &Db<'_>, session: &SessionId, owner: &Owner, now: Time
         "UPDATE session SET token = ?2, holder = ?3, held_since = ?4, held_until = ?5 WHERE log = ?1",
         params![standing.log.0, token, holder, now.as_millis(), now.plus_millis(owner.lease_millis).as_millis()],
     )?;
-    let head = read::head(db, standing.log)?;
+    let (_, head) = read::end_of(db, session)?;
     Ok(Lease {
         session: session.clone(),
         token,
@@ -84,13 +84,11 @@ fn in_use(session: &SessionId, held: &Held) -> StoreError {
 
 fn find_standing(db: &Db<'_>, session: &SessionId) -> Result<Standing, StoreError> {
     let read = |row: &Row<'_>| {
-        let holder: Option<String> = row.get(2)?;
         // A holder that can't be read can't be asked either.
-        let owner = holder.and_then(|holder| serde_json::from_str(&holder).ok());
-        let time =
-            |column| row.get(column).map(|millis: Option<i64>| Timestamp::from_millis(millis.unwrap_or_default()));
-        let (since, until) = (time(3)?, time(4)?);
-        let held = owner.map(|owner| Held { owner, since, until });
+        let holder = row.get_ref(2)?.as_str().ok();
+        let owner = holder.and_then(|holder| serde_json::from_str(holder).ok());
+        let time = |column| Timestamp::from_millis(row.get(column).unwrap_or_default());
+        let held = owner.map(|owner| Held { owner, since: time(3), until: time(4) });
         let running_since = row.get::<_, Option<u32>>(5)?.map(EntryNumber::new);
         Ok(Standing { log: Log(row.get(0)?), token: row.get(1)?, held, running_since })
     };

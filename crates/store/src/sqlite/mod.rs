@@ -10,6 +10,7 @@ mod content;
 mod database;
 mod delete;
 mod fork;
+mod index;
 mod leases;
 mod lists;
 mod projector;
@@ -124,6 +125,19 @@ impl SqliteStore {
         tracing::warn!("what was deleted could not be removed from the files yet: someone reads them");
     }
 
+    /// Searches what was written until now.
+    async fn search_index(&self, query: &SearchQuery) -> Result<Vec<Hit>, StoreError> {
+        match self.projector.catch_up().await {
+            // What is in the index can be found all the same.
+            Err(error @ (StoreError::Full { .. } | StoreError::Locked { .. } | StoreError::ReadOnly { .. })) => {
+                tracing::warn!(%error, "the search index does not know what was written last");
+            }
+            done => done?,
+        }
+        let query = query.clone();
+        self.database.read(move |db| searches::search(db, &query)).await
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         self.database.path()
@@ -153,7 +167,7 @@ impl SessionStore for SqliteStore {
 
     async fn head(&self, session: &SessionId) -> Result<EntryNumber, StoreError> {
         let session = session.clone();
-        self.database.read(move |db| read::head(db, rows::find_log(db, &session)?)).await
+        self.database.read(move |db| Ok(read::end_of(db, &session)?.1)).await
     }
 
     async fn resolve(&self, owner: &str, prefix: &str) -> Result<SessionId, StoreError> {
@@ -243,15 +257,17 @@ impl SessionStore for SqliteStore {
     }
 
     async fn search(&self, query: &SearchQuery) -> Result<Vec<Hit>, StoreError> {
-        match self.projector.catch_up().await {
-            // What is in the index can be found all the same.
-            Err(error @ (StoreError::Full { .. } | StoreError::Locked { .. } | StoreError::ReadOnly { .. })) => {
-                tracing::warn!(%error, "the search index does not know what was written last");
+        match self.search_index(query).await {
+            Err(error @ StoreError::IndexDamaged { .. }) => {
+                tracing::warn!(%error, "it is made again");
+                match self.writer.write_slowly(index::reset).await {
+                    // That it is damaged says more than that nothing can be done about it here.
+                    Err(StoreError::ReadOnly { .. }) => Err(error),
+                    done => done.map(|()| self.search_index(query))?.await,
+                }
             }
-            done => done?,
+            done => done,
         }
-        let query = query.clone();
-        self.database.read(move |db| searches::search(db, &query)).await
     }
 
     async fn stats(&self, day: fn(Timestamp) -> String) -> Result<Stats, StoreError> {

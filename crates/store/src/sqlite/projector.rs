@@ -15,8 +15,9 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::content;
 use super::database::{Database, Db};
+use super::index::{self, PASSAGE, PassageRow, pending};
 use super::read::{self, PieceRow, Stretch};
-use super::rows::{Log, find_session};
+use super::rows::{Log, facts_in};
 use super::writer::{Scrub, WriterHandle};
 use crate::StoreError;
 use crate::cut::{Address, cut, cut_strings, write_holes};
@@ -123,23 +124,27 @@ fn catch_up(db: &Db<'_>, writer: &WriterHandle) -> Result<(), StoreError> {
 /// Where a log's projections stand.
 struct Standing {
     after: EntryNumber,
-    is_pending: bool,
+    /// See [`index::pending`]; 0 where nothing is to be done.
+    pending: i64,
 }
 
 fn find_standing(db: &Db<'_>, log: Log) -> Result<Option<Standing>, StoreError> {
-    let read = |row: &Row<'_>| Ok(Standing { after: EntryNumber::new(row.get(0)?), is_pending: row.get(1)? });
+    let read = |row: &Row<'_>| Ok(Standing { after: EntryNumber::new(row.get(0)?), pending: row.get(1)? });
     db.query_one("SELECT sealed, pending FROM log WHERE id = ?1", [log.0], read)
 }
 
 /// Seals the ended turns of `log`, and indexes what comes behind them for now.
 fn project(db: &Db<'_>, writer: &WriterHandle, log: Log) -> Result<(), StoreError> {
-    let Some(standing) = find_standing(db, log)?.filter(|standing| standing.is_pending) else { return Ok(()) };
+    let Some(standing) = find_standing(db, log)?.filter(|standing| standing.pending != 0) else { return Ok(()) };
+    if standing.pending == pending::WHOLE_INDEX {
+        index_sealed(db, writer, log, standing.after)?;
+    }
     let upto = read::head(db, log)?;
     let mut segment = Segment::begin(standing.after);
     let mut after = standing.after;
     while after < upto {
         let page = read::page_of(db, Stretch { log, after, upto })?;
-        let Some(last) = page.last() else { break };
+        let Some(last) = page.last() else { return Err(read::missing(db, after.next())) };
         after = last.number;
         for entry in &page {
             segment.push(entry);
@@ -154,7 +159,44 @@ fn project(db: &Db<'_>, writer: &WriterHandle, log: Log) -> Result<(), StoreErro
         }
     }
     let (begin, open) = (segment.after, segment.passages());
-    writer.write_here(move |db| write_open(db, log, begin, &open, upto))
+    writer.write_here(move |db| write_open(db, log, begin, &open, (upto, standing.pending)))
+}
+
+/// Indexes the turns of `log` that are sealed already, up to `sealed`.
+fn index_sealed(db: &Db<'_>, writer: &WriterHandle, log: Log, sealed: EntryNumber) -> Result<(), StoreError> {
+    let mut after = read::origin(db, log)?.upto;
+    let mut segment = Segment::begin(after);
+    while after < sealed {
+        let page = read::page_of(db, Stretch { log, after, upto: sealed })?;
+        let Some(last) = page.last() else { return Err(read::missing(db, after.next())) };
+        after = last.number;
+        for entry in &page {
+            segment.push(entry);
+            if segment.replay.is_at_end() || entry.number == sealed {
+                let segment = std::mem::replace(&mut segment, Segment::begin(entry.number));
+                let (begin, end, passages) = (segment.after, segment.last, segment.passages());
+                writer.write_here(move |db| write_passages(db, log, begin, end, &passages))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Indexes a sealed segment, unless someone else was faster or the log is gone.
+fn write_passages(
+    db: &Db<'_>,
+    log: Log,
+    after: EntryNumber,
+    last: EntryNumber,
+    passages: &[Passage],
+) -> Result<(), StoreError> {
+    let is_there = find_standing(db, log)?.is_some_and(|standing| standing.after >= last);
+    let sql = "SELECT 1 FROM passage WHERE log = ?1 AND first > ?2 AND first <= ?3 LIMIT 1";
+    let is_done = db.query_one(sql, params![log.0, after.get(), last.get()], |_| Ok(()))?.is_some();
+    if is_done || !is_there {
+        return Ok(());
+    }
+    passages.iter().try_for_each(|passage| add_passage(db, log, passage))
 }
 
 /// A stretch of entries that is being folded.
@@ -287,7 +329,7 @@ fn write_segment(db: &Db<'_>, log: Log, sealed: &Sealed) -> Result<bool, StoreEr
     for (id, piece) in (next..).zip(&sealed.pieces) {
         let (first, last) = (sealed.after.next().get(), sealed.last.get());
         let Piece { states, holes, packed } = piece.clone();
-        write_piece(db, &PieceRow { id, first, last, states, holes, packed, is_whole: true })?;
+        write_piece(db, &PieceRow { id, first, last, states, holes, packed })?;
     }
     join_small_pieces(db, log)?;
     forget_passages(db, log, sealed.after)?;
@@ -318,9 +360,10 @@ fn join_small_pieces(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
     }
     let sql = "SELECT id, first, last, states, holes, checksum, packed FROM replay
                WHERE id > ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3";
-    let mut rows = db.query_all(sql, range, read::read_piece)?;
-    rows.reverse();
-    let Some(joined) = joined(&rows)? else { return Ok(()) };
+    // One that is damaged is not joined with others.
+    let rows: Option<Vec<PieceRow>> =
+        db.query_all(sql, range, |row| Ok(read::read_piece(row)))?.into_iter().rev().collect();
+    let Some(joined) = rows.as_deref().map(joined).transpose()?.flatten() else { return Ok(()) };
     db.execute("DELETE FROM replay WHERE id >= ?1 AND id <= ?2", params![joined.id, log.last_row()])?;
     write_piece(db, &joined)
 }
@@ -334,14 +377,14 @@ fn joined(rows: &[PieceRow]) -> Result<Option<PieceRow>, StoreError> {
         let text = content::unpacked_len(&row.packed).filter(|len| lines.len() + len <= PIECE_BYTES);
         let text = text.and_then(|_| content::unpack(&row.packed));
         // A segment of several pieces, and one whose content is kept elsewhere, is big anyway.
-        let (Some(states), Some(text), None, true) = (states, text, &row.holes, row.is_whole) else { return Ok(None) };
+        let (Some(states), Some(text), None) = (states, text, &row.holes) else { return Ok(None) };
         lines.push_str(&text);
         all = all.then(states);
     }
     let Ok(states) = serde_json::to_string(&all) else { return Ok(None) };
     let packed = content::pack(&lines)?;
     let (id, first, last) = (first.id, first.first, last.last);
-    Ok(Some(PieceRow { id, first, last, states: Some(states), holes: None, packed, is_whole: true }))
+    Ok(Some(PieceRow { id, first, last, states: Some(states), holes: None, packed }))
 }
 
 /// Indexes the entries behind `after` up to `upto`, until they are sealed, and the title.
@@ -350,7 +393,7 @@ fn write_open(
     log: Log,
     after: EntryNumber,
     open: &[Passage],
-    upto: EntryNumber,
+    (upto, was_pending): (EntryNumber, i64),
 ) -> Result<(), StoreError> {
     if !stands_at(db, log, after, upto)? {
         return Ok(());
@@ -359,7 +402,8 @@ fn write_open(
     open.iter().try_for_each(|passage| add_passage(db, log, passage))?;
     index_title(db, log)?;
     if read::head(db, log)? == upto {
-        db.execute("UPDATE log SET pending = 0 WHERE id = ?1", [log.0])?;
+        // The index may have been emptied meanwhile.
+        db.execute("UPDATE log SET pending = 0 WHERE id = ?1 AND pending = ?2", [log.0, was_pending])?;
     }
     Ok(())
 }
@@ -371,47 +415,34 @@ fn stands_at(db: &Db<'_>, log: Log, after: EntryNumber, last: EntryNumber) -> Re
 }
 
 fn add_passage(db: &Db<'_>, log: Log, passage: &Passage) -> Result<(), StoreError> {
-    db.execute(
-        "INSERT INTO passage (log, first, last, at) VALUES (?1, ?2, ?3, ?4)",
-        params![log.0, passage.first.get(), passage.last.get(), passage.at],
-    )?;
-    index(db, db.connection.last_insert_rowid(), &passage.indexed)
+    let row = PassageRow { log, first: passage.first, last: passage.last, at: passage.at, text: None };
+    index::add(db, &row, &passage.indexed)
 }
 
 /// Indexes the session's title, if it is another one than before.
 fn index_title(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
-    let session: Option<String> = db.query_one("SELECT id FROM session WHERE log = ?1", [log.0], |row| row.get(0))?;
-    let Some(session) = session.and_then(|id| rejoin_transcript::SessionId::parse(id).ok()) else { return Ok(()) };
-    let session = match find_session(db, &session) {
-        Err(StoreError::Damaged { .. }) => return Ok(()),
-        found => found?.1,
-    };
-    let indexed: Option<String> =
-        db.query_one("SELECT text FROM passage WHERE log = ?1 AND first = 0", [log.0], |row| row.get(0))?;
-    if indexed.as_deref() == session.facts.title() {
+    let Some(facts) = facts_in(db, log)? else { return Ok(()) };
+    let indexed = find_title(db, log)?;
+    if indexed.as_ref().map(|(_, title)| title.as_deref()) == Some(facts.title()) {
         return Ok(());
     }
     forget_title(db, log)?;
-    let Some(title) = session.facts.title() else { return Ok(()) };
-    let at = session.facts.updated_at.as_millis();
-    db.execute(
-        "INSERT INTO passage (log, first, last, at, text) VALUES (?1, 0, 0, ?2, ?3)",
-        params![log.0, at, title],
-    )?;
-    index(db, db.connection.last_insert_rowid(), &index_text(title))
+    let Some(title) = facts.title() else { return Ok(()) };
+    let (at, start) = (facts.updated_at.as_millis(), EntryNumber::START);
+    let row = PassageRow { log, first: start, last: start, at, text: Some(title.to_owned()) };
+    index::add(db, &row, &index_text(title))
 }
 
-fn index(db: &Db<'_>, passage: i64, indexed: &str) -> Result<(), StoreError> {
-    db.execute("INSERT INTO passage_text (rowid, text) VALUES (?1, ?2)", params![passage, indexed])?;
-    Ok(())
+/// The passage with the title of the session of `log`, and the title, if it is what was written.
+fn find_title(db: &Db<'_>, log: Log) -> Result<Option<(i64, Option<String>)>, StoreError> {
+    let sql = format!("SELECT id, {PASSAGE} FROM passage WHERE log = ?1 AND first = 0");
+    db.query_one(&sql, [log.0], |row| Ok((row.get(0)?, PassageRow::read(row, 1).and_then(|passage| passage.text))))
 }
 
 /// Takes the title of the session of `log` out of the index.
 pub(super) fn forget_title(db: &Db<'_>, log: Log) -> Result<(), StoreError> {
-    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?));
-    let found = db.query_one("SELECT id, text FROM passage WHERE log = ?1 AND first = 0", [log.0], read)?;
-    match found {
-        Some((passage, title)) => forget(db, passage, &index_text(&title)),
+    match find_title(db, log)? {
+        Some((passage, title)) => index::remove(db, passage, &index_text(&title.unwrap_or_default())),
         None => Ok(()),
     }
 }
@@ -444,7 +475,7 @@ pub(super) fn forget_passages(db: &Db<'_>, log: Log, after: EntryNumber) -> Resu
     }
     forget_segment(db, &mut passages, segment)?;
     // Those whose text is not to be had.
-    passages.try_for_each(|(passage, ..)| forget(db, passage, ""))
+    passages.try_for_each(|(passage, ..)| index::remove(db, passage, ""))
 }
 
 /// Takes those of `passages` that are in `segment` out of the index.
@@ -457,18 +488,8 @@ fn forget_segment(
     let texts: HashMap<EntryNumber, String> =
         segment.passages().into_iter().map(|passage| (passage.first, passage.indexed)).collect();
     while let Some((passage, first, _)) = passages.next_if(|(_, first, _)| *first <= end) {
-        forget(db, passage, texts.get(&first).map_or("", String::as_str))?;
+        index::remove(db, passage, texts.get(&first).map_or("", String::as_str))?;
     }
-    Ok(())
-}
-
-fn forget(db: &Db<'_>, passage: i64, indexed: &str) -> Result<(), StoreError> {
-    // The index holds no text: to take words out, it must be told which.
-    db.execute(
-        "INSERT INTO passage_text (passage_text, rowid, text) VALUES ('delete', ?1, ?2)",
-        params![passage, indexed],
-    )?;
-    db.execute("DELETE FROM passage WHERE id = ?1", [passage])?;
     Ok(())
 }
 
@@ -483,7 +504,7 @@ pub(super) fn passage_text(
     let mut after = EntryNumber::new(first.get().saturating_sub(1));
     while after < last {
         let page = read::page_of(db, Stretch { log, after, upto: last })?;
-        let Some(end) = page.last() else { break };
+        let Some(end) = page.last() else { return Err(read::missing(db, after.next())) };
         after = end.number;
         for entry in &page {
             view.push(entry);

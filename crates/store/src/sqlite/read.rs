@@ -5,7 +5,8 @@ use rusqlite::{Row, params};
 
 use super::content;
 use super::database::Db;
-use super::rows::{Log, SELECT_ENTRIES, find_log, number_in, read_entry};
+use super::rows::{Log, ORIGIN, Origin, SELECT_ENTRIES, find_end, find_log, number_in, read_entry};
+use crate::advance::Advance;
 use crate::cut::read_holes;
 use crate::{ReplayPage, ReplayPlace, StoreError};
 
@@ -24,6 +25,9 @@ const FIRST_REPLAY_BYTES: usize = 32 * 1024;
 /// A page that is longer than this is likely to get full, and is given the room at once.
 const SHORT_BYTES: usize = 32 * 1024;
 
+/// Where the last stretch of a session ends: with its last entry, whichever that is.
+pub(super) const OPEN: EntryNumber = EntryNumber::new(u32::MAX);
+
 /// A stretch of a session's entries that lies in one log: those behind `after`, up to `upto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stretch {
@@ -32,31 +36,57 @@ pub(super) struct Stretch {
     pub(super) upto: EntryNumber,
 }
 
+/// The log of `session`, and its last entry. Fails if the session is known to have had more.
+pub(super) fn end_of(db: &Db<'_>, session: &SessionId) -> Result<(Log, EntryNumber), StoreError> {
+    let (log, known) = find_end(db, session)?;
+    let head = head(db, log)?;
+    match known.filter(|known| head < *known) {
+        Some(known) => Err(db.damaged(format!("session `{session}` ends at entry {head}, not at {known}"))),
+        None => Ok((log, head)),
+    }
+}
+
 /// The last entry of a log, its parents' included.
 pub(super) fn head(db: &Db<'_>, log: Log) -> Result<EntryNumber, StoreError> {
     let sql = "SELECT id FROM entry WHERE id > ?1 AND id <= ?2 ORDER BY id DESC LIMIT 1";
     let range = params![log.row(EntryNumber::START), log.last_row()];
     match db.query_one(sql, range, |row| row.get(0))? {
-        Some(row) => Ok(number_in(row)),
-        None => Ok(parent(db, log)?.1),
+        Some(row) if log.has_row(row) => Ok(number_in(row)),
+        Some(_) => Err(out_of_order(db)),
+        None => Ok(origin(db, log)?.upto),
     }
 }
 
-/// The parent of a log, and the last entry shared with it.
-fn parent(db: &Db<'_>, log: Log) -> Result<(Option<Log>, EntryNumber), StoreError> {
-    let read = |row: &Row<'_>| Ok((row.get::<_, Option<i64>>(0)?.map(Log), EntryNumber::new(row.get(1)?)));
-    let found = db.query_one("SELECT parent, parent_upto FROM log WHERE id = ?1", [log.0], read)?;
-    found.ok_or_else(|| db.damaged(format!("log {} is missing", log.0)))
+/// Where a log goes on from.
+pub(super) fn origin(db: &Db<'_>, log: Log) -> Result<Origin, StoreError> {
+    let sql = format!("SELECT {ORIGIN} FROM log WHERE id = ?1");
+    match db.query_one(&sql, [log.0], |row| Ok(Origin::read(row)))? {
+        Some(Some(origin)) => Ok(origin),
+        Some(None) => Err(db.damaged(format!("log {} is not what was written", log.0))),
+        None => Err(db.damaged(format!("log {} is missing", log.0))),
+    }
+}
+
+/// Rows that come in another order than that of their ids: a page of the file is not where it belongs.
+fn out_of_order(db: &Db<'_>) -> StoreError {
+    db.damaged("the entries are not in their order")
+}
+
+/// The entry `number`, which should be there, is not.
+pub(super) fn missing(db: &Db<'_>, number: EntryNumber) -> StoreError {
+    db.damaged(format!("entry {number} is missing"))
 }
 
 /// Where the entries of `log` are, its parents' first.
 pub(super) fn stretches(db: &Db<'_>, log: Log) -> Result<Vec<Stretch>, StoreError> {
-    let (mut log, mut upto, mut stretches) = (log, EntryNumber::new(u32::MAX), Vec::new());
+    let (mut log, mut upto, mut stretches) = (log, OPEN, Vec::new());
     loop {
-        let (parent, shared) = parent(db, log)?;
-        stretches.push(Stretch { log, after: shared.min(upto), upto });
-        let Some(parent) = parent else { break };
-        (log, upto) = (parent, shared.min(upto));
+        let origin = origin(db, log)?;
+        let shared = origin.upto.min(upto);
+        stretches.push(Stretch { log, after: shared, upto });
+        // It is an older log, so this comes to an end.
+        let Some(parent) = origin.parent else { break };
+        (log, upto) = (parent, shared);
     }
     stretches.reverse();
     Ok(stretches)
@@ -74,48 +104,68 @@ pub(super) fn page(db: &Db<'_>, session: &SessionId, after: EntryNumber) -> Resu
         if !page.is_empty() {
             return Ok(page);
         }
+        if stretch.upto != OPEN {
+            return Err(name_session(missing(db, after.max(stretch.after).next()), session));
+        }
     }
-    Ok(Vec::new())
+    // Nothing comes behind the end, if it is the end.
+    let (_, head) = end_of(db, session)?;
+    if after < head { Err(name_session(missing(db, after.next()), session)) } else { Ok(Vec::new()) }
 }
 
-/// A page of a stretch. Fails if an entry in it is damaged.
+/// A page of a stretch. Fails if an entry in it is damaged or missing.
 pub(super) fn page_of(db: &Db<'_>, stretch: Stretch) -> Result<Vec<Entry>, StoreError> {
-    let fail = |number: EntryNumber| Err(db.damaged(format!("entry {number} is not what was written")));
-    Ok(read_page(db, stretch, fail)?.entries)
+    Ok(read_page(db, stretch, Damages::Fail)?.entries)
 }
 
-/// A page of a stretch without those entries that are damaged.
+/// A page of a stretch without those entries that are damaged or missing.
 pub(super) fn sound_page_of(db: &Db<'_>, stretch: Stretch) -> Result<Page, StoreError> {
-    read_page(db, stretch, |_| Ok(()))
+    read_page(db, stretch, Damages::LeaveOut)
 }
 
-/// Some entries, and the last that was looked at.
+/// What to do about damaged and missing entries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Damages {
+    Fail,
+    LeaveOut,
+}
+
+/// Some entries, and the last that was looked at; none behind the last page, and where the rows do not go on.
 pub(super) struct Page {
     pub(super) entries: Vec<Entry>,
     pub(super) last: Option<EntryNumber>,
 }
 
-fn read_page(
-    db: &Db<'_>,
-    stretch: Stretch,
-    meet_damage: impl Fn(EntryNumber) -> Result<(), StoreError>,
-) -> Result<Page, StoreError> {
+fn read_page(db: &Db<'_>, stretch: Stretch, damages: Damages) -> Result<Page, StoreError> {
     let mut statement = db.prepare(SELECT_ENTRIES)?;
     let (first, last) = (stretch.log.row(stretch.after), stretch.log.row(stretch.upto));
     let mut rows = statement.query(params![first, last]).map_err(|error| db.error(error))?;
     let mut page = Page { entries: Vec::new(), last: None };
     // The bodies of the page share one text: it takes less time to make than one for each.
     let (mut bodies, mut ends) = (String::new(), Vec::new());
+    let mut place = Advance::from(first);
+    let mut expected = stretch.after.next();
     while let Some(row) = rows.next().map_err(|error| db.error(error))? {
-        let stored = read_entry(row).map_err(|error| db.error(error))?;
-        let number = stored.as_ref().map_or_else(|number| *number, |stored| stored.entry.number);
+        let id = row.get(0).map_err(|error| db.error(error))?;
+        if !place.to(id) || id > last {
+            match damages {
+                Damages::Fail => return Err(out_of_order(db)),
+                Damages::LeaveOut => break,
+            }
+        }
+        let stored = read_entry(row, id);
+        let number = number_in(id);
+        if number != expected && damages == Damages::Fail {
+            return Err(missing(db, expected));
+        }
+        expected = number.next();
         page.last = Some(number);
         let body = match &stored {
-            Ok(stored) => content::restore(db, stored)?,
-            Err(_) => None,
+            Some(stored) => content::restore(db, stored)?,
+            None => None,
         };
         match (stored, body) {
-            (Ok(stored), Some(body)) => {
+            (Some(stored), Some(body)) => {
                 if bodies.len() > SHORT_BYTES {
                     bodies.reserve(PAGE_BYTES.saturating_sub(bodies.len()));
                 }
@@ -123,7 +173,10 @@ fn read_page(
                 ends.push(bodies.len());
                 page.entries.push(stored.entry);
             }
-            _ => meet_damage(number)?,
+            _ if damages == Damages::Fail => {
+                return Err(db.damaged(format!("entry {number} is not what was written")));
+            }
+            _ => {}
         }
         if page.entries.len() == PAGE_ENTRIES || bodies.len() > PAGE_BYTES {
             break;
@@ -157,8 +210,8 @@ struct Piece {
 
 /// A page of the replay of `session`: what is sealed comes as it was stored, unparsed; the rest is folded now.
 pub(super) fn replay_page(db: &Db<'_>, session: &SessionId, mut place: ReplayPlace) -> Result<ReplayPage, StoreError> {
-    let log = find_log(db, session)?;
-    let upto = place.fix_end(head(db, log)?);
+    let (log, head) = end_of(db, session)?;
+    let upto = place.fix_end(head);
     let page_bytes = if place.is_at_start() { FIRST_REPLAY_BYTES } else { REPLAY_BYTES };
     let mut lines = String::new();
     for stretch in stretches(db, log)? {
@@ -211,16 +264,16 @@ fn next_piece(
     after: Option<i64>,
     done: EntryNumber,
 ) -> Result<Option<Piece>, StoreError> {
-    let sql = "SELECT id, first, last, states, holes, checksum, packed FROM replay WHERE id > ?1 AND id <= ?2
-               ORDER BY id LIMIT 1";
-    let range = params![after.unwrap_or(stretch.log.row(EntryNumber::START)), stretch.log.last_row()];
-    let Some(row) = db.query_one(sql, range, read_piece)? else { return Ok(None) };
+    let sql = "SELECT id, first, last, states, holes, checksum, packed FROM replay WHERE id = ?1";
+    let id = after.unwrap_or(stretch.log.row(EntryNumber::START)) + 1;
+    // Where one is missing or damaged, its entries are folded again.
+    let row = db.query_one(sql, [id], |row| Ok(read_piece(row)))?.flatten();
     // It must follow what was read: pieces may have been joined since the last page.
-    if row.last > stretch.upto.get() || row.first != done.next().get() {
+    let Some(row) = row.filter(|row| row.last <= stretch.upto.get() && row.first == done.next().get()) else {
         return Ok(None);
-    }
+    };
     let states = row.states.as_deref().and_then(|states| serde_json::from_str(states).ok());
-    let lines = if row.is_whole { unpack_lines(db, &row)? } else { None };
+    let lines = unpack_lines(db, &row)?;
     Ok(Some(Piece { id: row.id, last: EntryNumber::new(row.last), states, lines }))
 }
 
@@ -243,8 +296,6 @@ pub(super) struct PieceRow {
     pub(super) states: Option<String>,
     pub(super) holes: Option<Vec<u8>>,
     pub(super) packed: Vec<u8>,
-    /// Whether it is what was written.
-    pub(super) is_whole: bool,
 }
 
 impl PieceRow {
@@ -263,17 +314,15 @@ impl PieceRow {
     }
 }
 
-/// Reads the columns `id, first, last, states, holes, checksum, packed`.
-pub(super) fn read_piece(row: &Row<'_>) -> rusqlite::Result<PieceRow> {
-    let mut piece = PieceRow {
-        id: row.get(0)?,
-        first: row.get(1)?,
-        last: row.get(2)?,
-        states: row.get(3)?,
-        holes: row.get(4)?,
-        packed: row.get(6)?,
-        is_whole: false,
+/// Reads the columns `id, first, last, states, holes, checksum, packed`; `None` if they are not what was written.
+pub(super) fn read_piece(row: &Row<'_>) -> Option<PieceRow> {
+    let piece = PieceRow {
+        id: row.get(0).ok()?,
+        first: row.get(1).ok()?,
+        last: row.get(2).ok()?,
+        states: row.get(3).ok()?,
+        holes: row.get(4).ok()?,
+        packed: row.get(6).ok()?,
     };
-    piece.is_whole = row.get::<_, u32>(5)? == piece.checksum();
-    Ok(piece)
+    (row.get::<_, u32>(5).ok()? == piece.checksum()).then_some(piece)
 }

@@ -1,11 +1,16 @@
-//! How sessions and entries are written in rows.
+//! How sessions and entries are written in rows, and read from them.
+//!
+//! A row is believed only if it is what was written, where it was written: checksums cover the row's own id, and the
+//! columns beside a session's facts must say what these say. A row that is not is damaged, which is never an error of the
+//! query that met it: it hides no other row.
 
 use rejoin_transcript::{
-    Audience, Entry, EntryNumber, Json, MessageId, Session, SessionFacts, SessionId, Step, StepKind, Timestamp, Turn,
+    Audience, Entry, EntryNumber, Json, MessageId, Session, SessionFacts, SessionId, Settings, Step, StepKind,
+    Timestamp, Turn,
 };
+use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::content;
 use super::database::Db;
@@ -17,6 +22,9 @@ use crate::cut::{Address, LONGEST_INLINE, cut, read_holes, write_holes};
 pub(super) struct Log(pub(super) i64);
 
 impl Log {
+    /// The numbers of logs are below this one: they are the upper half of a row's id.
+    const LIMIT: i64 = 1 << 31;
+
     /// The row of entry `number`.
     pub(super) fn row(self, number: EntryNumber) -> i64 {
         (self.0 << 32) | i64::from(number.get())
@@ -44,30 +52,107 @@ pub(super) fn find_log(db: &Db<'_>, session: &SessionId) -> Result<Log, StoreErr
     log.map(Log).ok_or_else(|| not_found(session))
 }
 
+/// The log of `session`, and an entry that it must have; none is known where schema 1 wrote the session last.
+///
+/// What only adds to a message is not noted, so the session may well have more entries than this.
+pub(super) fn find_end(db: &Db<'_>, session: &SessionId) -> Result<(Log, Option<EntryNumber>), StoreError> {
+    let read = |row: &Row<'_>| Ok((Log(row.get(0)?), row.get::<_, Option<u32>>(1)?.map(EntryNumber::new)));
+    let found = db.query_one("SELECT log, head FROM session WHERE id = ?1", [session.as_str()], read)?;
+    found.ok_or_else(|| not_found(session))
+}
+
 /// What is known of `session`.
 pub(super) fn find_session(db: &Db<'_>, session: &SessionId) -> Result<(Log, Session), StoreError> {
     let read = |row: &Row<'_>| {
-        let (facts, settings): (String, String) = (row.get(1)?, row.get(3)?);
-        Ok((Log(row.get(0)?), facts, row.get(2)?, settings, row.get(4)?))
+        let facts = read_facts(row);
+        let settings = read_settings(row, session.as_str());
+        Ok((Log(row.get(0)?), facts.zip(settings)))
     };
-    let sql = "SELECT log, facts, facts_checksum, settings, settings_checksum FROM session WHERE id = ?1";
-    let found = db.query_one(sql, [session.as_str()], read)?;
-    let (log, facts, facts_checksum, settings, settings_checksum) = found.ok_or_else(|| not_found(session))?;
-    let facts = read_facts(&facts, facts_checksum);
-    let settings = checked(&settings, settings_checksum);
-    match (facts, settings) {
-        (Some(facts), Some(settings)) => Ok((log, Session { facts, settings })),
+    let sql = format!("SELECT {FACTS}, {SETTINGS} FROM session WHERE id = ?1");
+    match db.query_one(&sql, [session.as_str()], read)?.ok_or_else(|| not_found(session))? {
+        (log, Some((facts, settings))) => Ok((log, Session { facts, settings })),
         _ => Err(db.damaged(format!("what is known of session `{session}` is not what was written"))),
     }
 }
 
-/// Reads the columns `facts` and `facts_checksum`; nothing, if they are not what was written.
-pub(super) fn read_facts(text: &str, checksum: u32) -> Option<SessionFacts> {
-    checked(text, checksum)
+/// The columns that [`read_facts`] reads. `log`, `updated_at` and `head` are the first three.
+pub(super) const FACTS: &str = "log, updated_at, head, id, owner, shelf, cwd, agent, created_at, facts, facts_checksum";
+
+/// What is known of the session in row `log`, as a list shows it; `None` if there is none, or it can't be read.
+pub(super) fn facts_in(db: &Db<'_>, log: Log) -> Result<Option<SessionFacts>, StoreError> {
+    let sql = format!("SELECT {FACTS} FROM session WHERE log = ?1");
+    match db.query_one(&sql, [log.0], |row| Ok(read_facts(row))) {
+        // Not even the page of the file that it is on.
+        Err(StoreError::Damaged { .. }) => Ok(None),
+        found => Ok(found?.flatten()),
+    }
 }
 
-fn checked<T: DeserializeOwned>(text: &str, checksum: u32) -> Option<T> {
-    if crc32fast::hash(text.as_bytes()) == checksum { serde_json::from_str(text).ok() } else { None }
+/// The columns that [`read_settings`] reads, behind [`FACTS`].
+pub(super) const SETTINGS: &str = "settings, settings_checksum";
+
+/// Where the columns behind [`FACTS`] begin, and those behind [`SETTINGS`].
+const BEHIND_FACTS: usize = 11;
+pub(super) const BEHIND_SETTINGS: usize = BEHIND_FACTS + 2;
+
+/// Reads a row that begins with [`FACTS`]; `None` if it is not what was written.
+pub(super) fn read_facts(row: &Row<'_>) -> Option<SessionFacts> {
+    let integer = |column| row.get_ref(column).ok()?.as_i64().ok();
+    let text = |column| row.get_ref(column).ok()?.as_str().ok();
+    let head = row.get_ref(2).ok()?.as_i64_or_null().ok()?;
+    let (id, facts_text) = (text(3)?, text(9)?);
+    let checksum = match head {
+        Some(head) => facts_checksum(Log(integer(0)?), id, number(head)?, facts_text),
+        // Written by schema 1.
+        None => crc32fast::hash(facts_text.as_bytes()),
+    };
+    if integer(10)? != i64::from(checksum) {
+        return None;
+    }
+    let facts: SessionFacts = serde_json::from_str(facts_text).ok()?;
+    let is_its_own = facts.session_id.as_str() == id
+        && facts.updated_at.as_millis() == integer(1)?
+        && facts.owner == text(4)?
+        && i64::from(facts.shelf().code()) == integer(5)?
+        && facts.cwd.canonical == text(6)?
+        && facts.agent.name == text(7)?
+        && facts.created_at.as_millis() == integer(8)?;
+    is_its_own.then_some(facts)
+}
+
+/// Reads [`SETTINGS`] behind [`FACTS`] in the row of the session `id`; `None` if they are not what was written.
+pub(super) fn read_settings(row: &Row<'_>, id: &str) -> Option<Settings> {
+    let log = Log(row.get_ref(0).ok()?.as_i64().ok()?);
+    let text = row.get_ref(BEHIND_FACTS).ok()?.as_str().ok()?;
+    let checksum = row.get_ref(BEHIND_FACTS + 1).ok()?.as_i64().ok()?;
+    // Settings that have not changed since schema 1 have the checksum of the text alone.
+    let known = [settings_checksum(log, id, text), crc32fast::hash(text.as_bytes())];
+    if known.into_iter().any(|known| i64::from(known) == checksum) { serde_json::from_str(text).ok() } else { None }
+}
+
+/// The checksum of the facts of the session `id` in row `log`, which had the entries up to `head` at least.
+fn facts_checksum(log: Log, id: &str, head: EntryNumber, text: &str) -> u32 {
+    checksum_of(&[&log.0.to_le_bytes(), id.as_bytes(), &head.get().to_le_bytes(), text.as_bytes()])
+}
+
+/// The checksum of the settings of the session `id` in row `log`.
+fn settings_checksum(log: Log, id: &str, text: &str) -> u32 {
+    checksum_of(&[&log.0.to_le_bytes(), id.as_bytes(), text.as_bytes()])
+}
+
+/// The checksum of `parts`, which says where each of them ends.
+pub(super) fn checksum_of(parts: &[&[u8]]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize()
+}
+
+/// The number of an entry that stands in a column; `None` if no entry can have it.
+pub(super) fn number(value: i64) -> Option<EntryNumber> {
+    u32::try_from(value).ok().map(EntryNumber::new)
 }
 
 pub(super) fn not_found(session: &SessionId) -> StoreError {
@@ -76,29 +161,32 @@ pub(super) fn not_found(session: &SessionId) -> StoreError {
 
 /// Makes a session with a log of its own.
 pub(super) fn insert_session(db: &Db<'_>, session: &Session) -> Result<(), StoreError> {
-    insert_session_in(db, session, None, EntryNumber::START).map(|_| ())
+    let origin = Origin { parent: None, upto: EntryNumber::START };
+    insert_session_in(db, session, origin, EntryNumber::START).map(|_| ())
 }
 
-/// Makes a session whose log goes on from entry `upto` of `parent`.
+/// Makes a session whose log goes on from `origin`, and which will have the entries up to `head` in the same commit.
 pub(super) fn insert_session_in(
     db: &Db<'_>,
     session: &Session,
-    parent: Option<Log>,
-    upto: EntryNumber,
+    origin: Origin,
+    head: EntryNumber,
 ) -> Result<Log, StoreError> {
     let id = &session.facts.session_id;
     if db.query_one("SELECT 1 FROM session WHERE id = ?1", [id.as_str()], |_| Ok(()))?.is_some() {
         return Err(StoreError::SessionExists { id: id.clone() });
     }
-    let parent = parent.map(|parent| parent.0);
-    db.execute("INSERT INTO log (parent, parent_upto, sealed) VALUES (?1, ?2, ?2)", params![parent, upto.get()])?;
-    let log = Log(db.connection.last_insert_rowid());
+    let log = next_log(db)?;
+    db.execute(
+        "INSERT INTO log (id, parent, parent_upto, sealed, checksum) VALUES (?1, ?2, ?3, ?3, ?4)",
+        params![log.0, origin.parent.map(|parent| parent.0), origin.upto.get(), origin.checksum(log)],
+    )?;
     let Session { facts, settings } = session;
     let (facts_text, settings_text) = (to_json(db, facts)?, to_json(db, settings)?);
     db.execute(
         "INSERT INTO session (log, id, owner, shelf, cwd, agent, created_at, updated_at, running_since, recent_messages,
-         token, facts, facts_checksum, settings, settings_checksum)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0, ?11, ?12, ?13, ?14)",
+         token, facts, facts_checksum, settings, settings_checksum, head)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0, ?11, ?12, ?13, ?14, ?15)",
         params![
             log.0,
             facts.session_id.as_str(),
@@ -111,31 +199,79 @@ pub(super) fn insert_session_in(
             facts.running_since.map(EntryNumber::get),
             to_json(db, &facts.recent_messages)?,
             facts_text,
-            crc32fast::hash(facts_text.as_bytes()),
+            facts_checksum(log, id.as_str(), head, &facts_text),
             settings_text,
-            crc32fast::hash(settings_text.as_bytes()),
+            settings_checksum(log, id.as_str(), &settings_text),
+            head.get(),
         ],
     )?;
     Ok(log)
 }
 
-/// Writes what is known of a session over what was known `before`. What is in indexes, and what may be large, is only
-/// written where it has changed.
-pub(super) fn update_session(db: &Db<'_>, log: Log, before: &Session, session: &Session) -> Result<(), StoreError> {
+/// A number that no log has or had. One that none can have, in a damaged row, does not count.
+fn next_log(db: &Db<'_>) -> Result<Log, StoreError> {
+    let sql = "SELECT max(coalesce((SELECT max(id) FROM log WHERE id < ?1), 0),
+                          coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'log' AND seq < ?1), 0))";
+    let last: i64 = db.query_one(sql, [Log::LIMIT], |row| row.get(0))?.unwrap_or_default();
+    Ok(Log(last + 1))
+}
+
+/// The log that another goes on from, and the last entry that both share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) parent: Option<Log>,
+    pub(super) upto: EntryNumber,
+}
+
+/// The columns that [`Origin::read`] reads.
+pub(super) const ORIGIN: &str = "id, parent, parent_upto, checksum";
+
+impl Origin {
+    /// Reads a row that begins with [`ORIGIN`]; `None` if it is not what was written.
+    ///
+    /// A log is made after the one it goes on from, so its number is greater. Whatever follows origins comes to an end.
+    pub(super) fn read(row: &Row<'_>) -> Option<Self> {
+        let integer = |column| row.get_ref(column).ok()?.as_i64_or_null().ok();
+        let log = Log(integer(0)??);
+        let origin = Self { parent: integer(1)?.map(Log), upto: number(integer(2)??)? };
+        // Written by schema 1, if it has none.
+        let is_written = integer(3)?.is_none_or(|checksum| checksum == i64::from(origin.checksum(log)));
+        (is_written && origin.parent.is_none_or(|parent| parent < log)).then_some(origin)
+    }
+
+    /// The checksum of the origin of `log`.
+    fn checksum(&self, log: Log) -> u32 {
+        let parent = self.parent.map_or(0, |parent| parent.0);
+        checksum_of(&[&log.0.to_le_bytes(), &parent.to_le_bytes(), &self.upto.get().to_le_bytes()])
+    }
+}
+
+/// Writes what is known of a session, which has the entries up to `head`, over what was known `before`. What is in
+/// indexes, and what may be large, is only written where it has changed.
+pub(super) fn update_session(
+    db: &Db<'_>,
+    log: Log,
+    head: EntryNumber,
+    before: &Session,
+    session: &Session,
+) -> Result<(), StoreError> {
     let Session { facts, settings } = session;
+    let id = facts.session_id.as_str();
     let indexed = |facts: &SessionFacts| {
         let SessionFacts { owner, cwd, agent, updated_at, .. } = facts;
         (owner.clone(), facts.shelf(), cwd.canonical.clone(), agent.name.clone(), *updated_at)
     };
     let text = to_json(db, facts)?;
     db.execute(
-        "UPDATE session SET running_since = ?2, recent_messages = ?3, facts = ?4, facts_checksum = ?5 WHERE log = ?1",
+        "UPDATE session SET running_since = ?2, recent_messages = ?3, facts = ?4, facts_checksum = ?5, head = ?6
+         WHERE log = ?1",
         params![
             log.0,
             facts.running_since.map(EntryNumber::get),
             to_json(db, &facts.recent_messages)?,
             text,
-            crc32fast::hash(text.as_bytes())
+            facts_checksum(log, id, head, &text),
+            head.get(),
         ],
     )?;
     if indexed(&before.facts) != indexed(facts) {
@@ -155,7 +291,7 @@ pub(super) fn update_session(db: &Db<'_>, log: Log, before: &Session, session: &
         let text = to_json(db, settings)?;
         db.execute(
             "UPDATE session SET settings = ?2, settings_checksum = ?3 WHERE log = ?1",
-            params![log.0, text, crc32fast::hash(text.as_bytes())],
+            params![log.0, text, settings_checksum(log, id, &text)],
         )?;
     }
     Ok(())
@@ -247,13 +383,19 @@ pub(super) struct StoredEntry<'row> {
     pub(super) holes: Vec<(u32, Address)>,
 }
 
-/// Reads a row of [`SELECT_ENTRIES`]; gives its number if it is not what was written.
-pub(super) fn read_entry<'row>(row: &'row Row<'_>) -> rusqlite::Result<Result<StoredEntry<'row>, EntryNumber>> {
-    let id = row.get(0)?;
-    Ok(read_columns(row, id).ok_or(number_in(id)))
+impl StoredEntry<'_> {
+    /// Whether those columns of its `row` are empty that were not looked at, because they should be.
+    pub(super) fn has_nothing_else(&self, row: &Row<'_>) -> bool {
+        let is_empty = |column| row.get_ref(column).is_ok_and(|value| value == ValueRef::Null);
+        let Step { message_id, extra, .. } = &self.entry.step;
+        (message_id.is_some() || is_empty(4))
+            && (extra.is_some() || is_empty(5))
+            && (!self.holes.is_empty() || is_empty(6))
+    }
 }
 
-fn read_columns<'row>(row: &'row Row<'_>, id: i64) -> Option<StoredEntry<'row>> {
+/// Reads a row of [`SELECT_ENTRIES`], whose first column is `id`; `None` if it is not what was written.
+pub(super) fn read_entry<'row>(row: &'row Row<'_>, id: i64) -> Option<StoredEntry<'row>> {
     let integer = |column| row.get_ref(column).ok()?.as_i64().ok();
     let [kind, audience, protocol_low, protocol_high, there, ..] = integer(3)?.to_le_bytes();
     // Looking at a column takes time, even at one that is empty, and these mostly are.

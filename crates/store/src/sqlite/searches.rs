@@ -3,14 +3,16 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::ControlFlow;
 
 use rejoin_transcript::{EntryNumber, SessionFacts, Shelf};
 use rusqlite::{Row, params};
 
 use super::database::Db;
 use super::fork::children;
+use super::index::{self, PASSAGE, PassageRow, of_index};
 use super::projector::passage_text;
-use super::rows::{Log, read_facts};
+use super::rows::{FACTS, Log, read_facts};
 use crate::search::Terms;
 use crate::{Hit, MATCHES, SearchOrder, SearchQuery, StoreError};
 
@@ -61,19 +63,22 @@ fn find(db: &Db<'_>, terms: &Terms, query: &SearchQuery) -> Result<Vec<Found>, S
         SearchOrder::Newest => "0.0",
     };
     let sql = format!(
-        "SELECT passage.log, passage.first, passage.last, passage.at, {rank} FROM passage_text
+        "SELECT {rank}, {PASSAGE} FROM passage_text
          CROSS JOIN passage ON passage.id = passage_text.rowid
          WHERE passage_text MATCH ?1 ORDER BY passage_text.rowid DESC"
     );
-    let mut statement = db.prepare(&sql)?;
-    let mut rows = statement.query([terms.to_fts5()]).map_err(|error| db.error(error))?;
     let mut sessions_of: HashMap<Log, Vec<(EntryNumber, SessionFacts)>> = HashMap::new();
     let (mut found, mut places, mut matches) = (Vec::<Found>::new(), HashMap::new(), 0);
-    while let Some(row) = rows.next().map_err(|error| db.error(error))? {
-        let one = read_match(row).map_err(|error| db.error(error))?;
+    let visit = |one: Option<Option<Match>>| {
+        // A damaged passage is skipped; `verify` names it.
+        let Some(one) = one.flatten() else { return Ok(ControlFlow::Continue(())) };
         let sessions = match sessions_of.entry(one.log) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(sessions_with(db, one.log, &query.owner)?),
+            Entry::Vacant(new) => new.insert(match sessions_with(db, one.log, &query.owner) {
+                // What can't be read hides nothing else.
+                Err(StoreError::Damaged { .. }) => Vec::new(),
+                sessions => sessions?,
+            }),
         };
         // Someone else's do not count.
         matches += u32::from(!sessions.is_empty());
@@ -92,16 +97,18 @@ fn find(db: &Db<'_>, terms: &Terms, query: &SearchQuery) -> Result<Vec<Found>, S
                 session.best = one;
             }
         }
-        if matches == MATCHES {
-            break;
-        }
+        Ok(if matches == MATCHES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    };
+    of_index(db, db.visit_rows(&sql, [terms.to_fts5()], |row| Ok(read_match(row)), visit))?;
+    if matches == 0 && !index::is_readable(db)? {
+        return Err(StoreError::IndexDamaged { path: db.path().to_owned() });
     }
     Ok(found)
 }
 
-fn read_match(row: &Row<'_>) -> rusqlite::Result<Match> {
-    let (first, last) = (EntryNumber::new(row.get(1)?), EntryNumber::new(row.get(2)?));
-    Ok(Match { log: Log(row.get(0)?), first, last, at: row.get(3)?, rank: row.get(4)? })
+fn read_match(row: &Row<'_>) -> Option<Match> {
+    let PassageRow { log, first, last, at, .. } = PassageRow::read(row, 1)?;
+    Some(Match { log, first, last, at, rank: row.get(0).ok()? })
 }
 
 /// Up to where a session has the entries of its own log.
@@ -111,11 +118,10 @@ const EVERYTHING: EntryNumber = EntryNumber::new(u32::MAX);
 fn sessions_with(db: &Db<'_>, log: Log, owner: &str) -> Result<Vec<(EntryNumber, SessionFacts)>, StoreError> {
     let (mut sessions, mut waiting) = (Vec::new(), vec![(log, EVERYTHING)]);
     while let Some((log, upto)) = waiting.pop() {
-        let sql = "SELECT facts, facts_checksum FROM session WHERE log = ?1 AND owner = ?2 AND shelf != ?3";
+        let sql = format!("SELECT {FACTS} FROM session WHERE log = ?1 AND owner = ?2 AND shelf != ?3");
         let params = params![log.0, owner, Shelf::Child.code()];
-        let found = db.query_one(sql, params, |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
         // A damaged session must not hide the others; `verify` names it.
-        let facts = found.and_then(|(facts, checksum)| read_facts(&facts, checksum));
+        let facts = db.query_one(&sql, params, |row| Ok(read_facts(row)))?.flatten();
         sessions.extend(facts.map(|facts| (upto, facts)));
         let forks = children(db, log)?.into_iter().map(|(child, shared)| (child, shared.min(upto)));
         waiting.extend(forks);

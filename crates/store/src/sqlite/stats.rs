@@ -1,25 +1,37 @@
 //! How much the store holds.
 
+use std::ops::ControlFlow;
+
 use rejoin_transcript::{Shelf, Timestamp};
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::access::beside;
 use super::database::Db;
-use super::rows::read_facts;
+use super::rows::{FACTS, Log, facts_in, read_facts};
 use crate::{Stats, StoreError};
 
 pub(super) fn stats(db: &Db<'_>, day: fn(Timestamp) -> String) -> Result<Stats, StoreError> {
     let mut stats = Stats { bytes: bytes_on_disk(db), ..Stats::default() };
-    let sql = "SELECT facts, facts_checksum FROM session WHERE shelf IN (?1, ?2)";
-    let mut statement = db.prepare(sql)?;
+    let sql = format!("SELECT {FACTS} FROM session WHERE shelf IN (?1, ?2)");
     let shelves = params![Shelf::Listed.code(), Shelf::Archived.code()];
-    let mut rows = statement.query(shelves).map_err(|error| db.error(error))?;
-    while let Some(row) = rows.next().map_err(|error| db.error(error))? {
-        let read = || Ok((row.get::<_, String>(0)?, row.get(1)?));
-        let (facts, checksum) = read().map_err(|error| db.error(error))?;
-        if let Some(facts) = read_facts(&facts, checksum) {
-            stats.add(&facts, day);
-        }
+    let read = |row: &Row<'_>| Ok(read_facts(row));
+    let counted = db.visit_rows(&sql, shelves, read, |facts| {
+        facts.flatten().iter().for_each(|facts| stats.add(facts, day));
+        Ok(ControlFlow::Continue(()))
+    });
+    match counted {
+        Err(StoreError::Damaged { .. }) => count_one_by_one(db, day),
+        counted => counted.map(|()| stats),
+    }
+}
+
+/// Counts the sessions one by one, since a page of them can't be read.
+fn count_one_by_one(db: &Db<'_>, day: fn(Timestamp) -> String) -> Result<Stats, StoreError> {
+    let mut stats = Stats { bytes: bytes_on_disk(db), ..Stats::default() };
+    let sql = "SELECT log FROM session INDEXED BY session_by_time WHERE shelf IN (?1, ?2)";
+    let shelves = params![Shelf::Listed.code(), Shelf::Archived.code()];
+    for log in db.query_all(sql, shelves, |row| row.get(0).map(Log))? {
+        facts_in(db, log)?.iter().for_each(|facts| stats.add(facts, day));
     }
     Ok(stats)
 }

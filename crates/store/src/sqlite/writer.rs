@@ -13,6 +13,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::database::{Database, Db, Patience};
+use super::index;
 use crate::StoreError;
 
 /// How much work shares a commit.
@@ -357,15 +358,28 @@ impl WriteConnection {
         });
         match committed {
             Err(StoreError::Locked { .. }) if !has_begun && leader == Leader::Caller => return Some(group),
-            Err(_) if has_begun && group.len() > 1 => {
+            Err(ref error) if has_begun && (group.len() > 1 || is_index_damaged(error)) => {
                 for mut work in group {
-                    let committed = self.transaction(database, |db| attempt(db, work.as_mut()));
+                    let committed = self.commit_alone(database, work.as_mut());
                     work.reply(committed);
                 }
             }
             committed => group.into_iter().for_each(|work| work.reply(committed.clone())),
         }
         None
+    }
+
+    /// Does some work in a transaction of its own. Should the search index be damaged, it is emptied, to be made again
+    /// behind the writer's back, and the work is done again.
+    fn commit_alone(&mut self, database: &Database, work: &mut dyn Work) -> Result<(), StoreError> {
+        match self.transaction(database, |db| attempt(db, work)) {
+            Err(error) if is_index_damaged(&error) => {
+                tracing::warn!(%error, "it is made again");
+                self.transaction(database, index::reset)?;
+                self.transaction(database, |db| attempt(db, work))
+            }
+            done => done,
+        }
     }
 
     /// Runs `work` in a transaction; what it wrote is kept if it succeeds.
@@ -426,6 +440,10 @@ impl WriteConnection {
             tracing::warn!(%error, "the write-ahead log could not be written back; it grows");
         }
     }
+}
+
+fn is_index_damaged(error: &StoreError) -> bool {
+    matches!(error, StoreError::IndexDamaged { .. })
 }
 
 /// Does some work. What is refused has written nothing, so that the transaction can go on.

@@ -5,5 +5,6 @@
 
 mod contract;
 mod crash;
+mod damage;
 mod sqlite;
 mod take_in;

@@ -700,7 +700,7 @@ async fn a_read_only_file_can_be_read_and_is_said_to_be_read_only() {
     let session = &listed[0].session_id;
     assert_eq!((listed.len(), numbers(&store, session).await), (1, vec![1, 2, 3]));
     finds(&store, "zebra", &[session]).await;
-    assert_eq!((store.verify().await.unwrap().damages, store.schema().await.unwrap()), (Vec::new(), 1));
+    assert_eq!((store.verify().await.unwrap().damages, store.schema().await.unwrap()), (Vec::new(), 2));
     assert!(matches!(store.try_to_write().await, Err(StoreError::ReadOnly { .. })));
     let refused = store.tell(session, vec![Fact::Archived(true)]).await;
     assert!(matches!(refused, Err(StoreError::ReadOnly { .. })), "{refused:?}");
