@@ -25,12 +25,11 @@ pub(crate) fn start(settings: &LogSettings) -> Result<(), Error> {
         LogLevel::Trace => LevelFilter::TRACE,
     };
     let log = tracing_subscriber::fmt().with_max_level(level);
-    // rmcp logs whole messages of MCP servers, and a server may say its secrets. genai logs what providers answer, and addresses.
-    // What carries them logs headers at its lowest levels.
+    // rmcp logs whole messages of MCP servers, and a server may say its secrets. What carries them and the requests to
+    // providers logs headers at its lowest levels.
     let targets = Targets::new()
         .with_default(level)
         .with_target("rmcp", level.min(LevelFilter::WARN))
-        .with_target("genai", LevelFilter::OFF)
         .with_targets(["h2", "hyper", "hyper_util", "reqwest"].map(|carrier| (carrier, level.min(LevelFilter::INFO))));
     if let Some(path) = &settings.file {
         log.with_ansi(false).with_writer(Mutex::new(open(path)?)).finish().with(targets).init();

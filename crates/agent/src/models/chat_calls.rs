@@ -1,10 +1,12 @@
 //! The calls of an answer of chat completions, put together from their pieces.
 //!
-//! genai does that too, by the number of each piece alone. Not all servers that have chat completions number their calls,
-//! or number them from 0, or give each its own number.
+//! Not all servers that have chat completions number their calls, or number them from 0, or give each its own number.
 
-use genai::chat::ToolCall;
 use serde_json::Value;
+
+use super::failure::Excess;
+use super::heard::{Heard, WrittenCall};
+use super::limits::MAX_ARGUMENT_BYTES;
 
 /// The calls so far.
 #[derive(Debug, Default)]
@@ -16,11 +18,12 @@ struct ChatCall {
     id: String,
     name: String,
     arguments: String,
+    scan: JsonScan,
 }
 
 impl ChatCalls {
     /// Takes the pieces of one delta.
-    pub(super) fn take(&mut self, pieces: &Value) {
+    pub(super) fn take(&mut self, pieces: &Value, heard: &mut Heard) -> Result<(), Excess> {
         for piece in pieces.as_array().into_iter().flatten() {
             let function = &piece["function"];
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -30,31 +33,35 @@ impl ChatCalls {
                 whole => whole.to_string(),
             };
             let (index, id, name) = (piece["index"].as_u64(), text(&piece["id"]), text(&function["name"]));
-            self.push(ChatCall { index, id, name, arguments });
+            heard.hold(id.len() + name.len() + arguments.len())?;
+            self.push(ChatCall { index, id, name, arguments, scan: JsonScan::default() })?;
+        }
+        Ok(())
+    }
+
+    /// Tells `heard` of all that name a tool, each with its arguments as text.
+    pub(super) fn finish(&mut self, heard: &mut Heard) {
+        for ChatCall { id, name, arguments, .. } in std::mem::take(&mut self.0) {
+            if !name.is_empty() {
+                heard.call(WrittenCall { id, name, arguments: Value::String(arguments), signature: None });
+            }
         }
     }
 
-    /// All that name a tool, each with its arguments as text.
-    pub(super) fn finish(&mut self) -> Vec<ToolCall> {
-        let call = |ChatCall { id, name, arguments, .. }| ToolCall {
-            call_id: id,
-            fn_name: name,
-            fn_arguments: Value::String(arguments),
-            thought_signatures: None,
-        };
-        std::mem::take(&mut self.0).into_iter().filter(|call| !call.name.is_empty()).map(call).collect()
-    }
-
-    fn push(&mut self, piece: ChatCall) {
+    fn push(&mut self, mut piece: ChatCall) -> Result<(), Excess> {
         let begun = match piece.index {
             Some(_) => self.0.iter_mut().rev().find(|call| call.index == piece.index),
             None if piece.id.is_empty() => self.0.last_mut(),
             None => self.0.iter_mut().find(|call| call.id == piece.id),
         };
-        match begun.filter(|call| call.goes_on_with(&piece)) {
-            Some(call) => call.append(piece),
-            None => self.0.push(piece),
+        if let Some(call) = begun.filter(|call| call.goes_on_with(&piece)) {
+            return call.append(&piece);
         }
+        Heard::has_room_for_another(self.0.len())?;
+        let arguments = std::mem::take(&mut piece.arguments);
+        piece.append_arguments(&arguments)?;
+        self.0.push(piece);
+        Ok(())
     }
 }
 
@@ -65,16 +72,63 @@ impl ChatCall {
             return piece.id == self.id;
         }
         // Some name the call with every piece; then it is another once the arguments of this one are whole.
-        piece.name.is_empty() || serde_json::from_str::<Value>(&self.arguments).is_err()
+        piece.name.is_empty() || !self.scan.is_whole()
     }
 
-    fn append(&mut self, piece: Self) {
-        for (own, new) in [(&mut self.id, piece.id), (&mut self.name, piece.name)] {
+    fn append(&mut self, piece: &Self) -> Result<(), Excess> {
+        for (own, new) in [(&mut self.id, &piece.id), (&mut self.name, &piece.name)] {
             if !new.is_empty() {
-                *own = new;
+                own.clone_from(new);
             }
         }
-        self.arguments.push_str(&piece.arguments);
+        self.append_arguments(&piece.arguments)
+    }
+
+    fn append_arguments(&mut self, more: &str) -> Result<(), Excess> {
+        if self.arguments.len() + more.len() > MAX_ARGUMENT_BYTES {
+            return Err(Excess::Arguments(MAX_ARGUMENT_BYTES));
+        }
+        self.scan.read(more);
+        self.arguments.push_str(more);
+        Ok(())
+    }
+}
+
+/// Tells whether a list or an object that comes in pieces is whole, and looks at each byte once.
+#[derive(Debug, Default)]
+struct JsonScan {
+    depth: usize,
+    has_begun: bool,
+    is_in_string: bool,
+    is_escaped: bool,
+    #[cfg(test)]
+    n_looked_at: usize,
+}
+
+impl JsonScan {
+    fn read(&mut self, piece: &str) {
+        #[cfg(test)]
+        {
+            self.n_looked_at += piece.len();
+        }
+        for byte in piece.bytes() {
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' if self.is_in_string => self.is_escaped = true,
+                b'"' => self.is_in_string = !self.is_in_string,
+                _ if self.is_in_string => {}
+                b'{' | b'[' => {
+                    self.has_begun = true;
+                    self.depth += 1;
+                }
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.has_begun && self.depth == 0 && !self.is_in_string
     }
 }
 
@@ -82,18 +136,17 @@ impl ChatCall {
 mod tests {
     use serde_json::json;
 
+    use super::super::limits::MAX_CALLS;
     use super::*;
 
     fn check(pieces: &[Value], expected: &[(&str, &str, &str)]) {
-        let mut calls = ChatCalls::default();
+        let (mut calls, mut heard) = (ChatCalls::default(), Heard::default());
         for piece in pieces {
-            calls.take(&json!([piece]));
+            calls.take(&json!([piece]), &mut heard).unwrap();
         }
-        let calls = calls.finish();
-        let found: Vec<_> = calls
-            .iter()
-            .map(|call| (call.call_id.as_str(), call.fn_name.as_str(), call.fn_arguments.as_str().unwrap()))
-            .collect();
+        let calls = std::mem::take(&mut calls.0);
+        let named = calls.iter().filter(|call| !call.name.is_empty());
+        let found: Vec<_> = named.map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str())).collect();
         assert_eq!(found, expected, "{pieces:?}");
     }
 
@@ -126,6 +179,9 @@ mod tests {
         check(&no_ids, &[("", "look", "{}"), ("", "look", "[]")]);
         let one_id = [piece(Some(0), Some("a"), Some("look"), "{}"), piece(Some(1), Some("a"), Some("look"), "[]")];
         check(&one_id, &[("a", "look", "{}"), ("a", "look", "[]")]);
+        let named_always =
+            ["{\"x\": \"}\\\"", "]\"", "}", "{}"].map(|arguments| piece(Some(0), None, Some("look"), arguments));
+        check(&named_always, &[("", "look", "{\"x\": \"}\\\"]\"}"), ("", "look", "{}")]);
     }
 
     #[test]
@@ -137,5 +193,30 @@ mod tests {
     #[test]
     fn what_names_no_tool_is_no_call() {
         check(&[json!({ "index": 0, "id": "a" }), json!("x"), json!({ "function": { "arguments": "{}" } })], &[]);
+    }
+
+    #[test]
+    fn arguments_in_tiny_pieces_are_looked_at_once() {
+        let (mut calls, n_pieces) = (ChatCalls::default(), 100_000);
+        for _ in 0..n_pieces {
+            let arguments = "[".to_owned();
+            // A name with every piece asks each time whether the call is whole.
+            let piece = ChatCall { index: Some(0), name: "look".to_owned(), arguments, ..ChatCall::default() };
+            calls.push(piece).unwrap();
+        }
+        assert_eq!((calls.0.len(), calls.0[0].arguments.len(), calls.0[0].scan.n_looked_at), (1, n_pieces, n_pieces));
+    }
+
+    #[test]
+    fn arguments_and_calls_have_a_limit() {
+        let mut heard = Heard::default();
+        let half = piece(Some(0), None, Some("look"), &"[".repeat(MAX_ARGUMENT_BYTES / 2));
+        let mut calls = ChatCalls::default();
+        let taken = [(); 3].map(|()| calls.take(&json!([half]), &mut heard));
+        assert_eq!(taken, [Ok(()), Ok(()), Err(Excess::Arguments(MAX_ARGUMENT_BYTES))]);
+        let many: Vec<Value> =
+            (0..=MAX_CALLS).map(|n| piece(Some(n as u64), Some(&n.to_string()), Some("look"), "{}")).collect();
+        let taken = ChatCalls::default().take(&json!(many), &mut Heard::default());
+        assert_eq!(taken, Err(Excess::Calls(MAX_CALLS)));
     }
 }

@@ -89,6 +89,14 @@ impl Thinking {
         }
     }
 
+    /// The effort as models are told it; nothing for their own.
+    pub(crate) fn effort(self) -> Option<&'static str> {
+        match self {
+            Self::Default => None,
+            Self::Low | Self::Medium | Self::High => Some(self.id()),
+        }
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Default => "Default",

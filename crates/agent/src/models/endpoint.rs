@@ -55,7 +55,7 @@ impl Endpoint {
     }
 
     /// Where the model `name` is asked.
-    pub(super) fn answers(&self, name: &str) -> String {
+    pub(super) fn answers(&self, name: &str) -> Url {
         match self.kind {
             ProviderKind::OpenAi => self.join(&["chat", "completions"]),
             ProviderKind::Anthropic => self.join(&["messages"]),
@@ -65,7 +65,6 @@ impl Endpoint {
                 url
             }
         }
-        .into()
     }
 
     /// Where its models are listed.

@@ -1,9 +1,9 @@
 //! What went wrong with a request, in words that name the provider and its host, and hold no secret.
 
 use std::error::Error as _;
+use std::fmt;
 use std::time::Duration;
 
-use genai::Error;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::StatusCode;
@@ -11,6 +11,7 @@ use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use super::ModelError;
+use super::body::{BodyError, SILENCE_LIMIT};
 use super::keys::Secret;
 
 /// As much of what a provider says is passed on.
@@ -39,6 +40,34 @@ const NOTHING_LEFT: &str = "insufficient_quota";
 
 /// Dates in headers are like those of mail.
 const HTTP_DATE: DateTimeParser = DateTimeParser::new();
+
+/// What a provider sent too much of, with the limit that it passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Excess {
+    /// Bytes of one event.
+    Event(usize),
+    /// Bytes of the arguments of one call.
+    Arguments(usize),
+    /// Bytes of text, thoughts and calls.
+    Answer(usize),
+    /// Bytes of anything.
+    Received(usize),
+    /// Calls or blocks in one answer.
+    Calls(usize),
+}
+
+impl fmt::Display for Excess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mib = |bytes: &usize| bytes >> 20;
+        match self {
+            Self::Event(most) => write!(f, "a line or an event of more than {} MiB", mib(most)),
+            Self::Arguments(most) => write!(f, "a call with arguments of more than {} MiB", mib(most)),
+            Self::Answer(most) => write!(f, "an answer of more than {} MiB", mib(most)),
+            Self::Received(most) => write!(f, "more than {} MiB for one answer", mib(most)),
+            Self::Calls(most) => write!(f, "an answer of more than {most} calls"),
+        }
+    }
+}
 
 /// Reads what went wrong with one provider.
 #[derive(Clone)]
@@ -91,37 +120,48 @@ impl Failures {
         ModelError::Failed(format!("{provider} ({host}) ended its answer with {}", self.hide(reason)))
     }
 
-    /// Why `error` happened.
-    pub(super) fn read(&self, error: &Error) -> ModelError {
-        if let Error::WebStream { error, .. } = error {
-            if let Some(inner) = error.downcast_ref::<Error>() {
-                return self.read(inner);
-            }
-            if let Some(inner) = error.downcast_ref::<reqwest::Error>() {
-                return self.of_network(inner);
-            }
-            return ModelError::Lost(format!("{} ({}): {}", self.provider, self.host, self.hide(&error.to_string())));
-        }
-        if let (Some(status), Error::HttpError { body, headers, .. }) = (error.status(), error) {
-            return self.of_status(status, headers, body);
-        }
+    /// An event of the answer is not JSON.
+    pub(super) fn not_json(&self, error: &serde_json::Error) -> ModelError {
+        ModelError::Failed(format!("{} ({}) sent what can't be read: {error}", self.provider, self.host))
+    }
+
+    /// The provider sent more than it may.
+    pub(super) fn too_much(&self, excess: Excess) -> ModelError {
+        let Self { provider, host, .. } = self;
+        let what = format!("{provider} ({host}) sent {excess}, so the request was ended");
+        ModelError::Failed(format!("{what}; send the prompt again, or choose another model"))
+    }
+
+    /// Why the body of an answer can't be read on.
+    pub(super) fn of_body(&self, error: &BodyError) -> ModelError {
+        let Self { provider, host, .. } = self;
         match error {
-            Error::ChatResponse { body, .. } => self.of_body(body),
-            Error::StreamParse { serde_error, .. } => {
-                ModelError::Failed(format!("{} ({}) sent what can't be read: {serde_error}", self.provider, self.host))
-            }
-            // It may hold the whole request.
-            _ => ModelError::Failed(format!("{} ({}) could not be asked", self.provider, self.host)),
+            BodyError::Network(error) => self.of_network(error),
+            BodyError::Silent => self.silent(),
+            BodyError::TooLong(limit) => self.too_much(Excess::Received(*limit)),
+            BodyError::Compressed(encoding) => ModelError::Failed(format!(
+                "{provider} ({host}) sent an answer compressed with {}, which was not asked for; \
+                 turn compression off there, or in the proxy before it",
+                self.hide(encoding)
+            )),
         }
     }
 
-    fn of_network(&self, error: &reqwest::Error) -> ModelError {
+    /// Nothing came for too long.
+    pub(super) fn silent(&self) -> ModelError {
+        let seconds = SILENCE_LIMIT.as_secs();
+        ModelError::Lost(format!("{} ({}) sent nothing for {seconds} seconds", self.provider, self.host))
+    }
+
+    /// The request could not be sent, or its answer not be received.
+    pub(super) fn of_network(&self, error: &reqwest::Error) -> ModelError {
         let what = if error.is_connect() { "can't be reached" } else { "did not answer to the end" };
         let text = format!("{} {what} at {}: {}", self.provider, self.host, self.hide(&cause_of(error)));
         if error.is_builder() { ModelError::Failed(text) } else { ModelError::Lost(text) }
     }
 
-    fn of_status(&self, status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
+    /// The provider answered with a status of failure.
+    pub(super) fn of_status(&self, status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
         let Self { provider, host, key_name, .. } = self;
         let body = serde_json::from_str(body).unwrap_or_else(|_| Value::String(body.to_owned()));
         let said = self.said(&body);
@@ -146,7 +186,7 @@ impl Failures {
     }
 
     /// An error in the midst of an answer.
-    fn of_body(&self, body: &Value) -> ModelError {
+    pub(super) fn of_error_event(&self, body: &Value) -> ModelError {
         let error = body.get("error").unwrap_or(body);
         let kind = error["type"].as_str().or_else(|| error["status"].as_str()).unwrap_or_default();
         // It is a number, or a text that may be one.
@@ -290,7 +330,7 @@ mod tests {
     #[test]
     fn an_error_in_an_answer_is_read_by_its_kind_and_its_code() {
         let check = |body: &str, expected: Option<Option<u64>>| {
-            let error = failures().of_body(&serde_json::from_str(body).unwrap());
+            let error = failures().of_error_event(&serde_json::from_str(body).unwrap());
             let wait = match error {
                 ModelError::Busy { retry_after, .. } => Some(retry_after.map(|wait| wait.as_secs())),
                 _ => None,

@@ -6,11 +6,14 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
-use reqwest::{Client, Url};
+use reqwest::RequestBuilder;
 use serde_json::Value;
 
+use super::body::{Body, BodyError};
 use super::failure::cause_of;
+use super::limits::{self, MAX_LIST_BYTES, MAX_MODEL_NAME_BYTES, MAX_MODELS};
 use super::{ModelId, ModelInfo, Price, ProviderKind};
+use crate::shorten::beginning;
 
 /// So long a session waits for a list. It may still come for the next one.
 const WAIT: Duration = Duration::from_secs(3);
@@ -20,9 +23,6 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// A provider that could not say its list is asked again after this.
 const RETRY_AFTER: Duration = Duration::from_secs(60);
-
-/// A list is not read beyond this.
-const MOST_BYTES: usize = 8 << 20;
 
 /// Where providers say how many tokens a model takes; the last is llama.cpp's.
 const WINDOWS: [&str; 7] = [
@@ -70,31 +70,28 @@ impl Listing {
     }
 }
 
-/// Reads the list of `provider` at `url`. An error says what is wrong, without the address.
+/// Reads the list of `provider`, which `request` asks for. An error says what is wrong, without the address.
 pub(super) async fn fetch(
-    client: Client,
-    url: Url,
-    headers: Vec<(String, String)>,
+    request: RequestBuilder,
     kind: ProviderKind,
-    provider: &str,
+    provider: String,
 ) -> Result<Vec<ModelInfo>, String> {
-    let mut request = client.get(url).timeout(LIMIT);
-    for (name, value) in headers {
-        request = request.header(name, value);
-    }
-    let mut response = request.send().await.map_err(|error| cause_of(&error))?;
+    let response = request.timeout(LIMIT).send().await.map_err(|error| cause_of(&error))?;
     if !response.status().is_success() {
         return Err(format!("HTTP status {}", response.status()));
     }
-    let mut body = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(|error| cause_of(&error))? {
-        body.extend_from_slice(&piece);
-        if body.len() > MOST_BYTES {
-            return Err(format!("it is longer than {MOST_BYTES} bytes"));
-        }
-    }
-    let body: Value = serde_json::from_slice(&body).map_err(|_| "it is no JSON".to_owned())?;
-    Ok(models_in(&body, kind, provider))
+    let problem = |error| match error {
+        BodyError::Network(error) => cause_of(&error),
+        BodyError::Silent => "it takes too long".to_owned(),
+        BodyError::TooLong(limit) => format!("it is longer than {} MiB", limit >> 20),
+        BodyError::Compressed(encoding) => format!("it is compressed with {encoding:?}, which was not asked for"),
+    };
+    let body = Body::new(response, MAX_LIST_BYTES).map_err(problem)?.read_all().await.map_err(problem)?;
+    let read = tokio::task::spawn_blocking(move || {
+        let body: Value = serde_json::from_slice(&body).map_err(|_| "it is no JSON".to_owned())?;
+        Ok(models_in(&body, kind, &provider))
+    });
+    read.await.map_err(|error| error.to_string())?
 }
 
 /// The models in a list, as `provider` has them.
@@ -107,18 +104,20 @@ fn models_in(body: &Value, kind: ProviderKind, provider: &str) -> Vec<ModelInfo>
             Some(methods) => methods.iter().any(|method| method == "generateContent"),
             None => true,
         };
-        if name.is_empty() || !can_answer {
+        if name.is_empty() || name.len() > MAX_MODEL_NAME_BYTES || !can_answer {
             return None;
         }
         let title = listed["display_name"].as_str().or_else(|| listed["displayName"].as_str()).unwrap_or(name);
+        let title = beginning(title, MAX_MODEL_NAME_BYTES);
         let known = ModelInfo::of(ModelId { provider: provider.to_owned(), name: name.to_owned() });
-        let window = WINDOWS.iter().find_map(|place| listed.pointer(place)?.as_u64()).filter(|window| *window > 0);
+        let window = WINDOWS.iter().find_map(|place| limits::tokens(listed.pointer(place)?.as_u64()));
+        let window = window.filter(|window| *window > 0);
         let (window, price) = (window.unwrap_or(known.window), Price::read(&listed["pricing"]));
         Some(ModelInfo { window, price, title: title.to_owned(), ..known })
     };
     let mut seen = HashSet::new();
     let is_first = |model: &ModelInfo| seen.insert(model.id.clone());
-    listed.into_iter().flatten().filter_map(model).filter(is_first).collect()
+    listed.into_iter().flatten().filter_map(model).filter(is_first).take(MAX_MODELS).collect()
 }
 
 #[cfg(test)]

@@ -1,21 +1,29 @@
 //! Language models: one port, and who is behind it.
 
 mod answer;
+mod anthropic;
+mod api;
+mod body;
 mod chat_calls;
 mod choices;
+mod claude;
 mod config;
 mod endpoint;
 mod error;
 mod failure;
-mod frames;
+mod gemini;
+mod heard;
 mod keys;
 mod known;
+mod limits;
 mod listing;
 mod offline;
+mod openai;
 mod price;
 mod remote;
 mod request;
 pub(crate) mod retry;
+mod sse;
 mod thoughts;
 
 use std::fmt;

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Usage;
+use super::limits::MAX_COST;
 
 /// What a model costs, in US dollars a token.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,7 +23,7 @@ impl Price {
         let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
         let price = |names: [&str; 2]| {
             let price = names.iter().find_map(|name| number(&pricing[*name]));
-            price.filter(|price: &f64| price.is_finite() && *price >= 0.0)
+            price.filter(|price: &f64| (0.0..=MAX_COST).contains(price))
         };
         let (input, output) = (price(["prompt", "input"])?, price(["completion", "output"])?);
         let cached = price(["input_cache_read", "cached_input"]).unwrap_or(input);

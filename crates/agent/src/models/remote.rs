@@ -1,7 +1,7 @@
-//! A provider over the network, asked through genai.
+//! A provider over the network.
 //!
-//! genai writes requests and reads answers. Addresses, headers and keys are ours, so that a key is optional where the user
-//! says where the provider is, and no key follows a redirect.
+//! Addresses, headers and keys are the user's: a key is optional where the user says where the provider is, and no key
+//! follows a redirect.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,24 +9,22 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
-use genai::adapter::AdapterKind;
-use genai::resolver::{AuthData, Endpoint as GenaiEndpoint};
-use genai::{Client, Headers, ModelIden, ServiceTarget};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE};
 use reqwest::redirect::Policy;
+use reqwest::{Method, RequestBuilder, Url};
+use tokio::time::timeout;
 
 use super::answer::Answer;
+use super::body::{self, Body, SILENCE_LIMIT};
 use super::endpoint::Endpoint;
 use super::failure::Failures;
-use super::frames::Frames;
 use super::keys::{Key, Secret};
+use super::limits::MAX_RECEIVED_BYTES;
 use super::listing::{self, Listing};
-use super::{Event, ModelError, ModelId, ModelInfo, Provider, ProviderConfig, ProviderKind, Request, known, request};
+use super::{Event, ModelError, ModelId, ModelInfo, Provider, ProviderConfig, Request, api, known};
 
 /// So long a connection may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(15);
-
-/// So long a provider may be silent: models think.
-const SILENCE_LIMIT: Duration = Duration::from_secs(600);
 
 /// A provider over the network.
 pub(super) struct Remote {
@@ -38,21 +36,31 @@ pub(super) struct Remote {
     without_temperature: Mutex<HashSet<String>>,
 }
 
-/// The one HTTP client of all providers, and genai around it.
+/// The one HTTP client of all providers.
 #[derive(Clone)]
-pub(super) struct Http {
-    web: reqwest::Client,
-    genai: Client,
-}
+pub(super) struct Http(reqwest::Client);
 
 impl Http {
     pub(super) fn new() -> Result<Self, String> {
         // The process's provider of cryptography, unless somebody has chosen one before: reqwest takes no other.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let web = reqwest::Client::builder().connect_timeout(CONNECT_LIMIT).redirect(Policy::none()).build();
-        let web = web.map_err(|error| format!("there can be no HTTP client: {}", error.without_url()))?;
-        let genai = Client::builder().with_reqwest(web.clone()).build().map_err(|error| error.to_string())?;
-        Ok(Self { web, genai })
+        let client = reqwest::Client::builder()
+            .connect_timeout(CONNECT_LIMIT)
+            .redirect(Policy::none())
+            // Whatever another crate has compiled into reqwest: what is decompressed has no limit.
+            .no_gzip()
+            .no_brotli()
+            .no_deflate()
+            .no_zstd();
+        let client = client.build();
+        let client = client.map_err(|error| format!("there can be no HTTP client: {}", error.without_url()))?;
+        Ok(Self(client))
+    }
+
+    /// A request with these headers.
+    pub(super) fn request(&self, method: Method, url: Url, headers: Vec<(String, String)>) -> RequestBuilder {
+        let request = self.0.request(method, url).header(ACCEPT_ENCODING, "identity");
+        headers.into_iter().fold(request, |request, (name, value)| request.header(name, value))
     }
 }
 
@@ -80,11 +88,12 @@ impl Remote {
 
     /// Asks it for its models.
     fn fetch(&self, endpoint: &Endpoint) -> impl Future<Output = Result<Vec<ModelInfo>, String>> + Send + use<> {
-        let (key, web, endpoint) = (Arc::clone(&self.key), self.http.web.clone(), endpoint.clone());
+        let (key, http, endpoint) = (Arc::clone(&self.key), self.http.clone(), endpoint.clone());
         let (kind, provider) = (self.config.kind, self.config.name.clone());
         async move {
             let key = key.get().await.map_err(|error| error.to_string())?;
-            listing::fetch(web, endpoint.models(), endpoint.headers(key.as_ref()), kind, &provider).await
+            let request = http.request(Method::GET, endpoint.models(), endpoint.headers(key.as_ref()));
+            listing::fetch(request, kind, provider).await
         }
     }
 
@@ -130,19 +139,20 @@ impl Remote {
         endpoint: &Endpoint,
         failures: &Failures,
     ) -> Result<(Event, Answer), ModelError> {
-        let kind = self.config.kind;
-        let options = request::chat_options(asked, kind, self.has_temperature(&asked.model.name));
-        let options = options.with_stream_header_timeout(SILENCE_LIMIT).with_stream_read_timeout(SILENCE_LIMIT);
-        let (frames, options) = Frames::watch(kind, options);
-        let headers = Headers::from(endpoint.headers(failures.key.as_ref()));
-        let auth = AuthData::RequestOverride { url: endpoint.answers(&asked.model.name), headers };
-        let model = ModelIden::new(adapter_of(kind), format!("{}::{}", kind.name(), asked.model.name));
-        // The override says where, but genai looks at this first.
-        let target = ServiceTarget { endpoint: GenaiEndpoint::from_static("http://localhost/"), auth, model };
-        let chat = request::chat_request(asked, kind);
-        let response = self.http.genai.exec_chat_stream(target, chat, Some(&options)).await;
-        let stream = response.map_err(|error| failures.read(&error))?.stream;
-        let mut answer = Answer::new(stream, kind, asked.model.clone(), failures.clone(), frames);
+        let (kind, model) = (self.config.kind, &asked.model);
+        let body = api::body_of(asked, kind, self.has_temperature(&model.name)).to_string();
+        let request =
+            self.http.request(Method::POST, endpoint.answers(&model.name), endpoint.headers(failures.key.as_ref()));
+        let sending = request.header(CONTENT_TYPE, "application/json").body(body).send();
+        let sent = timeout(SILENCE_LIMIT, sending).await.map_err(|_| failures.silent())?;
+        let response = sent.map_err(|error| failures.of_network(&error))?;
+        let status = response.status();
+        if !status.is_success() {
+            let headers = response.headers().clone();
+            return Err(failures.of_status(status, &headers, &body::error_text(response).await));
+        }
+        let body = Body::new(response, MAX_RECEIVED_BYTES).map_err(|error| failures.of_body(&error))?;
+        let mut answer = Answer::new(body, api::reader_of(kind), model.clone(), failures.clone());
         match answer.next().await? {
             Some(first) => Ok((first, answer)),
             None => Err(failures.cut()),
@@ -195,13 +205,5 @@ impl Provider for Remote {
         }
         let (first, answer) = begun?;
         Ok(answer.events(first))
-    }
-}
-
-fn adapter_of(kind: ProviderKind) -> AdapterKind {
-    match kind {
-        ProviderKind::OpenAi => AdapterKind::OpenAI,
-        ProviderKind::Anthropic => AdapterKind::Anthropic,
-        ProviderKind::Gemini => AdapterKind::Gemini,
     }
 }

@@ -1,111 +1,89 @@
-//! Requests, as genai wants them.
+//! A request's conversation, in the shape that all APIs share: results of one answer's calls are together, images are where
+//! the API takes them, names and ids are ones that it accepts.
 
-use std::collections::{BTreeSet, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use genai::chat::{
-    CacheControl, ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, ReasoningEffort, Tool, ToolCall,
-    ToolResponse,
-};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::thoughts::Thoughts;
-use super::{Message, ModelId, Part, ProviderKind, Request, Said, Thinking, ToolUse, known};
+use super::{Message, ModelId, Part, ProviderKind, Request, Said, ToolUse};
 use crate::tools::ToolSpec;
 
 /// The longest id of a call that every provider takes.
 const LONGEST_ID: usize = 40;
 
-/// What the model is asked.
-pub(super) fn chat_request(request: &Request, kind: ProviderKind) -> ChatRequest {
-    let ids = CallIds::of_all(&request.messages);
-    let mut writer = Writer { kind, model: &request.model, ids, messages: Vec::new(), images: Vec::new() };
-    for message in &request.messages {
-        writer.push(message);
-    }
-    let mut messages = writer.finish();
-    if kind == ProviderKind::Anthropic
-        && let Some(last) = messages.pop()
-    {
-        // The next request begins with all that is in this one.
-        messages.push(last.with_options(CacheControl::Ephemeral));
-    }
-    let asked = ChatRequest::new(messages).with_system(request.system.clone());
-    let tools = tools(request, kind);
-    if tools.is_empty() { asked } else { asked.with_tools(tools) }
+/// The longest name of a tool that every provider takes.
+const LONGEST_NAME: usize = 64;
+
+/// One message.
+pub(super) enum Written<'a> {
+    User(Vec<Cow<'a, Part>>),
+    Assistant(Assistant<'a>),
+    /// The results of the calls of the message before.
+    Results(Vec<WrittenResult<'a>>),
 }
 
-/// What the model may call. Anthropic wants tools where there were calls, so those that were called are named.
-fn tools(request: &Request, kind: ProviderKind) -> Vec<Tool> {
-    let tool = |spec: &ToolSpec| {
-        Tool::new(spec.name.clone()).with_description(spec.description.clone()).with_schema(spec.input_schema.clone())
-    };
-    if kind != ProviderKind::Anthropic || !request.tools.is_empty() {
-        return request.tools.iter().map(tool).collect();
-    }
-    let said = request.messages.iter().filter_map(|message| match message {
-        Message::Assistant(said) => Some(said),
-        Message::User(_) | Message::ToolResult { .. } => None,
-    });
-    let names: BTreeSet<&str> = said
-        .flatten()
-        .filter_map(|said| match said {
-            Said::Call(call) => Some(call.name.as_str()),
-            Said::Text(_) | Said::Kept(_) => None,
-        })
-        .collect();
-    let gone = |name| Tool::new(name).with_description("Can't be called now.").with_schema(json!({ "type": "object" }));
-    names.into_iter().map(gone).collect()
+/// What the assistant said, and then called.
+pub(super) struct Assistant<'a> {
+    /// Those of the model that is asked.
+    pub(super) thoughts: Option<Thoughts>,
+    pub(super) texts: Vec<&'a str>,
+    pub(super) calls: Vec<Call<'a>>,
 }
 
-/// How the model is asked; `temperature` is left out for one that takes none.
-pub(super) fn chat_options(request: &Request, kind: ProviderKind, has_temperature: bool) -> ChatOptions {
-    let name = &request.model.name;
-    let thinks = known::thinks(kind, name);
-    let effort = match request.thinking {
-        Thinking::Low if thinks => Some(ReasoningEffort::Low),
-        Thinking::Medium if thinks => Some(ReasoningEffort::Medium),
-        Thinking::High if thinks => Some(ReasoningEffort::High),
-        Thinking::Default | Thinking::Low | Thinking::Medium | Thinking::High => None,
-    };
-    // Anthropic's models think at their own temperature.
-    let is_free = kind != ProviderKind::Anthropic || effort.is_none();
-    let mut options = ChatOptions::default()
-        .with_capture_usage(true)
-        // Those of chat completions we read ourselves; genai makes room for as many as the highest number says.
-        .with_capture_tool_calls(kind != ProviderKind::OpenAi)
-        // Gemini's models that do not think refuse to be asked for thoughts.
-        .with_capture_reasoning_content(kind != ProviderKind::Gemini || thinks);
-    if has_temperature && is_free {
-        options = options.with_temperature(request.temperature.number());
-    }
-    // genai takes an ending like `-max` off a name, and makes it an effort, unless there is one. These are none.
-    let effort = effort.or(match kind {
-        ProviderKind::OpenAi => Some(ReasoningEffort::Budget(0)),
-        ProviderKind::Anthropic if !name.starts_with("claude") => Some(ReasoningEffort::Zero),
-        ProviderKind::Anthropic | ProviderKind::Gemini => None,
-    });
-    if let Some(effort) = effort {
-        options = options.with_reasoning_effort(effort);
-    }
-    if kind == ProviderKind::Gemini { options } else { options.with_extra_body(json!({ "model": name })) }
+/// A call that was made.
+pub(super) struct Call<'a> {
+    pub(super) id: String,
+    pub(super) name: Cow<'a, str>,
+    pub(super) arguments: &'a Map<String, Value>,
 }
 
-struct Writer<'a> {
+/// What a call gave.
+pub(super) struct WrittenResult<'a> {
+    /// The id of the call.
+    pub(super) id: String,
+    pub(super) name: Cow<'a, str>,
+    pub(super) parts: &'a [Part],
+    pub(super) is_error: bool,
+}
+
+impl WrittenResult<'_> {
+    /// Its texts, for APIs that have nothing else in results.
+    pub(super) fn text(&self) -> String {
+        let texts = self.parts.iter().filter_map(Part::text).collect::<Vec<_>>().join("\n");
+        if self.is_error { format!("error: {texts}") } else { texts }
+    }
+}
+
+/// Writes a conversation.
+pub(super) struct Conversation<'a> {
     kind: ProviderKind,
     model: &'a ModelId,
     ids: CallIds<'a>,
-    messages: Vec<ChatMessage>,
+    messages: Vec<Written<'a>>,
     /// What calls gave that can't be in their results: it follows all of them.
-    images: Vec<ContentPart>,
+    images: Vec<Cow<'a, Part>>,
 }
 
-impl Writer<'_> {
-    fn push(&mut self, message: &Message) {
+impl<'a> Conversation<'a> {
+    /// The messages of `request`, for this kind of provider.
+    pub(super) fn write(request: &'a Request, kind: ProviderKind) -> Vec<Written<'a>> {
+        let ids = CallIds::of_all(&request.messages);
+        let mut writer = Self { kind, model: &request.model, ids, messages: Vec::new(), images: Vec::new() };
+        for message in &request.messages {
+            writer.push(message);
+        }
+        writer.push_images();
+        writer.messages
+    }
+
+    fn push(&mut self, message: &'a Message) {
         match message {
             Message::User(parts) => {
                 let mut all = std::mem::take(&mut self.images);
-                all.extend(parts.iter().map(content_part));
-                self.messages.push(ChatMessage::user(MessageContent::from_parts(all)));
+                all.extend(parts.iter().map(Cow::Borrowed));
+                self.messages.push(Written::User(all));
             }
             Message::Assistant(said) => {
                 self.push_images();
@@ -115,91 +93,78 @@ impl Writer<'_> {
         }
     }
 
-    fn finish(mut self) -> Vec<ChatMessage> {
-        self.push_images();
-        self.messages
-    }
-
     fn push_images(&mut self) {
         if !self.images.is_empty() {
             let images = std::mem::take(&mut self.images);
-            self.messages.push(ChatMessage::user(MessageContent::from_parts(images)));
+            self.messages.push(Written::User(images));
         }
     }
 
-    fn push_said(&mut self, said: &[Said]) {
-        let has_calls = said.iter().any(|said| matches!(said, Said::Call(_)));
-        let thoughts = said.iter().find_map(|said| match said {
-            Said::Kept(kept) => Thoughts::read(kept, self.model),
-            Said::Text(_) | Said::Call(_) => None,
-        });
-        let mut parts: Vec<ContentPart> = thoughts.iter().flat_map(|thoughts| thoughts.parts(has_calls)).collect();
-        let mut n_calls = 0;
+    fn push_said(&mut self, said: &'a [Said]) {
+        let mut assistant = Assistant { thoughts: None, texts: Vec::new(), calls: Vec::new() };
         for said in said {
             match said {
-                Said::Text(text) => parts.push(ContentPart::from_text(text)),
+                Said::Text(text) => assistant.texts.push(text),
                 Said::Call(ToolUse { id, name, arguments }) => {
-                    parts.push(ContentPart::ToolCall(ToolCall {
-                        call_id: self.ids.made(id, self.kind),
-                        fn_name: name.clone(),
-                        fn_arguments: Value::Object(arguments.clone()),
-                        thought_signatures: thoughts.as_ref().and_then(|thoughts| thoughts.of_call(n_calls)),
-                    }));
-                    n_calls += 1;
+                    let (id, name) = (self.ids.made(id, self.kind), sendable_name(name));
+                    assistant.calls.push(Call { id, name, arguments });
                 }
-                Said::Kept(_) => {}
+                Said::Kept(kept) => {
+                    assistant.thoughts = assistant.thoughts.or_else(|| Thoughts::read(kept, self.model));
+                }
             }
         }
-        self.messages.push(ChatMessage::assistant(MessageContent::from_parts(parts)));
+        self.messages.push(Written::Assistant(assistant));
     }
 
-    /// Results of one answer's calls are one message. Only Anthropic takes images in them: elsewhere they follow.
-    fn push_result(&mut self, call: &str, name: &str, parts: &[Part], is_error: bool) {
+    /// Only Anthropic takes images in results: elsewhere they follow.
+    fn push_result(&mut self, call: &str, name: &'a str, parts: &'a [Part], is_error: bool) {
         let id = self.ids.of(call, self.kind);
-        let (result, images) = match self.kind {
-            ProviderKind::Anthropic => (anthropic_result(&id, parts, is_error), Vec::new()),
-            ProviderKind::OpenAi | ProviderKind::Gemini => {
-                let texts: Vec<&str> = parts.iter().filter_map(Part::text).collect();
-                let text = if is_error { format!("error: {}", texts.join("\n")) } else { texts.join("\n") };
-                let response = ToolResponse::new(id, text).with_fn_name(name);
-                let images: Vec<&Part> = parts.iter().filter(|part| part.text().is_none()).collect();
-                (ContentPart::ToolResponse(response), images)
-            }
-        };
+        let result = WrittenResult { id, name: sendable_name(name), parts, is_error };
         match self.messages.last_mut() {
-            Some(last) if last.role == genai::chat::ChatRole::Tool => last.content.push(result),
-            _ => self.messages.push(ChatMessage::tool(MessageContent::from_parts(vec![result]))),
+            Some(Written::Results(results)) => results.push(result),
+            _ => self.messages.push(Written::Results(vec![result])),
         }
-        if !images.is_empty() {
-            self.images.push(ContentPart::from_text(format!("What {name} gave:")));
-            self.images.extend(images.into_iter().map(content_part));
+        let mut images = parts.iter().filter(|part| part.text().is_none()).peekable();
+        if self.kind != ProviderKind::Anthropic && images.peek().is_some() {
+            self.images.push(Cow::Owned(Part::Text(format!("What {name} gave:"))));
+            self.images.extend(images.map(Cow::Borrowed));
         }
     }
 }
 
-fn content_part(part: &Part) -> ContentPart {
-    match part {
-        Part::Text(text) => ContentPart::from_text(text),
-        Part::Image { mime_type, data } => ContentPart::from_binary_base64(mime_type, data.as_str(), None),
+/// What the model may call. Anthropic wants tools where there were calls, so those that were called are named.
+pub(super) fn tools(request: &Request, kind: ProviderKind) -> Cow<'_, [ToolSpec]> {
+    if kind != ProviderKind::Anthropic || !request.tools.is_empty() {
+        return Cow::Borrowed(&request.tools);
     }
-}
-
-/// A result as Anthropic writes it, since genai has neither its errors nor its images.
-fn anthropic_result(id: &str, parts: &[Part], is_error: bool) -> ContentPart {
-    let block = |part: &Part| match part {
-        Part::Text(text) if text.trim().is_empty() => None,
-        Part::Text(text) => Some(json!({ "type": "text", "text": text })),
-        Part::Image { mime_type, data } => {
-            let source = json!({ "type": "base64", "media_type": mime_type, "data": data });
-            Some(json!({ "type": "image", "source": source }))
-        }
+    let said = request.messages.iter().filter_map(|message| match message {
+        Message::Assistant(said) => Some(said),
+        Message::User(_) | Message::ToolResult { .. } => None,
+    });
+    let names: BTreeSet<Cow<'_, str>> = said
+        .flatten()
+        .filter_map(|said| match said {
+            Said::Call(call) => Some(sendable_name(&call.name)),
+            Said::Text(_) | Said::Kept(_) => None,
+        })
+        .collect();
+    let gone = |name: Cow<'_, str>| ToolSpec {
+        name: name.into_owned(),
+        description: "Can't be called now.".to_owned(),
+        input_schema: json!({ "type": "object" }),
     };
-    let content: Vec<Value> = parts.iter().filter_map(block).collect();
-    let mut result = json!({ "type": "tool_result", "tool_use_id": id, "content": content });
-    if is_error {
-        result["is_error"] = Value::Bool(true);
+    names.into_iter().map(gone).collect()
+}
+
+/// `name` as every provider takes it. A model may call what can't be a tool, and the call is told again in each request.
+fn sendable_name(name: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(fits) {
+        return Cow::Borrowed(name);
     }
-    ContentPart::from_custom(result, None)
+    let made: String = name.chars().take(LONGEST_NAME).map(|c| if fits(c) { c } else { '_' }).collect();
+    if made.is_empty() { Cow::Borrowed("_") } else { Cow::Owned(made) }
 }
 
 /// The ids of calls as a provider takes them: calls of another provider's model may have others. Each is the id of one call.
@@ -207,8 +172,8 @@ fn anthropic_result(id: &str, parts: &[Part], is_error: bool) -> ContentPart {
 struct CallIds<'a> {
     /// The calls' own ids.
     own: HashSet<&'a str>,
-    /// The own id of each call so far, and the one that is sent.
-    sent: Vec<(String, String)>,
+    /// The id that is sent for each call so far, by its own.
+    sent: HashMap<String, String>,
     /// How many were made so that they fit.
     n_made: usize,
 }
@@ -232,14 +197,13 @@ impl<'a> CallIds<'a> {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let is_fine = kind == ProviderKind::Gemini || !id.is_empty() && id.len() <= LONGEST_ID && id.chars().all(fits);
         let sent = if is_fine { id.to_owned() } else { self.unused() };
-        self.sent.push((id.to_owned(), sent.clone()));
+        self.sent.insert(id.to_owned(), sent.clone());
         sent
     }
 
     /// The id of a call that was made.
     fn of(&mut self, id: &str, kind: ProviderKind) -> String {
-        let known = self.sent.iter().rev().find(|(own, _)| own == id).map(|(_, sent)| sent.clone());
-        known.unwrap_or_else(|| self.made(id, kind))
+        self.sent.get(id).cloned().unwrap_or_else(|| self.made(id, kind))
     }
 
     /// An id that no call has.
@@ -257,10 +221,10 @@ impl<'a> CallIds<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::Temperature;
+    use crate::models::{Temperature, Thinking};
 
     fn call(id: &str) -> Said {
-        Said::Call(ToolUse { id: id.to_owned(), name: "look".to_owned(), arguments: serde_json::Map::new() })
+        Said::Call(ToolUse { id: id.to_owned(), name: "look".to_owned(), arguments: Map::new() })
     }
 
     fn result(call: &str, parts: &[Part]) -> Message {
@@ -279,12 +243,13 @@ mod tests {
     }
 
     /// Each message's role, and how many parts it has.
-    fn shape(request: &ChatRequest) -> Vec<(String, usize)> {
-        request
-            .messages
-            .iter()
-            .map(|message| (message.role.to_string().to_lowercase(), message.content.len()))
-            .collect()
+    fn shape(request: &Request, kind: ProviderKind) -> Vec<(&'static str, usize)> {
+        let shape = |written: &Written<'_>| match written {
+            Written::User(parts) => ("user", parts.len()),
+            Written::Assistant(said) => ("assistant", said.texts.len() + said.calls.len()),
+            Written::Results(results) => ("results", results.len()),
+        };
+        Conversation::write(request, kind).iter().map(shape).collect()
     }
 
     #[test]
@@ -298,12 +263,12 @@ mod tests {
             result("2", &[text]),
         ];
         let asked = asked(messages);
-        let roles = |kind| shape(&chat_request(&asked, kind));
-        let of = |role: &str, n: usize| (role.to_owned(), n);
-        let together = [of("user", 1), of("assistant", 2), of("tool", 2)];
-        assert_eq!(roles(ProviderKind::Anthropic), together);
-        let followed = [together.to_vec(), vec![of("user", 2)]].concat();
-        assert_eq!((roles(ProviderKind::OpenAi), roles(ProviderKind::Gemini)), (followed.clone(), followed));
+        let together = [("user", 1), ("assistant", 2), ("results", 2)];
+        assert_eq!(shape(&asked, ProviderKind::Anthropic), together);
+        let followed = [&together[..], &[("user", 2)]].concat();
+        for kind in [ProviderKind::OpenAi, ProviderKind::Gemini] {
+            assert_eq!(shape(&asked, kind), followed);
+        }
     }
 
     #[test]
@@ -319,7 +284,14 @@ mod tests {
     #[test]
     fn anthropic_is_told_of_tools_that_were_called() {
         let asked = asked(vec![Message::Assistant(vec![call("1")]), result("1", &[])]);
-        let n_tools = |kind| chat_request(&asked, kind).tools.map_or(0, |tools| tools.len());
+        let n_tools = |kind| tools(&asked, kind).len();
         assert_eq!((n_tools(ProviderKind::Anthropic), n_tools(ProviderKind::OpenAi)), (1, 0));
+    }
+
+    #[test]
+    fn a_name_that_no_tool_can_have_is_sent_as_one_that_every_provider_takes() {
+        let names = ["read_file", "do it!", "", "a.b:c"].map(sendable_name);
+        assert_eq!(names, ["read_file", "do_it_", "_", "a_b_c"]);
+        assert_eq!(sendable_name(&"\u{e4}".repeat(200)), "_".repeat(LONGEST_NAME));
     }
 }

@@ -2,9 +2,8 @@
 //!
 //! They are of use to the model that made them, and are sent to no other.
 
-use genai::chat::{ContentPart, MessageContent, StreamEnd, ToolCall};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ModelId;
 
@@ -14,18 +13,18 @@ pub(super) struct Thoughts {
     /// Whose they are.
     model: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    blocks: Vec<Block>,
+    pub(super) blocks: Vec<Block>,
     /// The signatures of each call, in the calls' order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     calls: Vec<Vec<String>>,
     /// Thoughts without a signature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    plain: Option<String>,
+    pub(super) plain: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Block {
+pub(super) enum Block {
     Signed {
         signature: String,
         text: Option<String>,
@@ -35,55 +34,42 @@ enum Block {
 }
 
 impl Thoughts {
-    /// What there is to keep of an answer of `model`, whose calls are `calls`.
-    pub(super) fn of(end: &StreamEnd, calls: &[ToolCall], model: &ModelId) -> Option<Self> {
-        let mut blocks = Vec::new();
-        for part in end.captured_content.iter().flat_map(MessageContent::parts) {
-            match (part, blocks.last_mut()) {
-                (ContentPart::ThoughtSignature(signature), _) => {
-                    blocks.push(Block::Signed { signature: signature.clone(), text: None });
-                }
-                (ContentPart::ReasoningContent(thought), Some(Block::Signed { text: text @ None, .. })) => {
-                    *text = Some(thought.clone());
-                }
-                (ContentPart::Custom(custom), _) => blocks.push(Block::Opaque(custom.data.clone())),
-                _ => {}
-            }
-        }
-        // Only where calls wait for their results are thoughts without a signature wanted back.
-        let plain = end.captured_reasoning_content.clone().filter(|_| blocks.is_empty() && !calls.is_empty());
-        let signatures = calls.iter().map(|call| call.thought_signatures.clone().unwrap_or_default());
-        let calls: Vec<Vec<String>> = signatures.collect();
+    /// What there is to keep of an answer of `model`, if there is anything.
+    pub(super) fn new(
+        model: &ModelId,
+        blocks: Vec<Block>,
+        signatures: impl Iterator<Item = Option<String>>,
+        plain: Option<String>,
+    ) -> Option<Self> {
+        let calls: Vec<Vec<String>> = signatures.map(|signature| signature.into_iter().collect()).collect();
         let calls = if calls.iter().all(Vec::is_empty) { Vec::new() } else { calls };
         let is_empty = blocks.is_empty() && calls.is_empty() && plain.is_none();
         (!is_empty).then(|| Self { model: model.to_string(), blocks, calls, plain })
     }
 
+    /// As they are kept in the record.
+    pub(super) fn to_kept(&self) -> Value {
+        json!(self)
+    }
+
     /// The thoughts that were kept as `kept`, if they are those of `model`.
     pub(super) fn read(kept: &Value, model: &ModelId) -> Option<Self> {
-        let thoughts: Self = serde_json::from_value(kept.clone()).ok()?;
+        let thoughts = Self::deserialize(kept).ok()?;
         (thoughts.model == model.to_string()).then_some(thoughts)
     }
 
-    /// The parts that go before what was said. Thoughts without a signature go only where calls wait for their results:
-    /// some models need them there, and some refuse them elsewhere.
-    pub(super) fn parts(&self, has_calls: bool) -> Vec<ContentPart> {
-        let mut parts = Vec::new();
-        for block in &self.blocks {
-            match block {
-                Block::Signed { signature, text } => {
-                    parts.push(ContentPart::ThoughtSignature(signature.clone()));
-                    parts.extend(text.clone().map(ContentPart::ReasoningContent));
-                }
-                Block::Opaque(data) => parts.push(ContentPart::from_custom(data.clone(), None)),
-            }
-        }
-        parts.extend(self.plain.clone().filter(|_| has_calls).map(ContentPart::ReasoningContent));
-        parts
+    /// The signature of the call that came as number `index`.
+    pub(super) fn of_call(&self, index: usize) -> Option<&str> {
+        self.calls.get(index)?.first().map(String::as_str)
     }
 
-    /// The signatures of the call that came as number `index`.
-    pub(super) fn of_call(&self, index: usize) -> Option<Vec<String>> {
-        self.calls.get(index).filter(|signatures| !signatures.is_empty()).cloned()
+    /// The last signature that belongs to no call.
+    pub(super) fn of_text(&self) -> Option<&str> {
+        let signatures = self.blocks.iter().rev().filter_map(|block| match block {
+            Block::Signed { signature, .. } => Some(signature),
+            Block::Opaque(_) => None,
+        });
+        let is_of_call = |signature: &String| self.calls.iter().flatten().any(|of_call| of_call == signature);
+        signatures.into_iter().find(|signature| !is_of_call(signature)).map(String::as_str)
     }
 }

@@ -10,6 +10,7 @@ mod test_errors;
 mod test_files;
 mod test_gemini;
 mod test_history;
+mod test_hostile_provider;
 mod test_models;
 mod test_openai;
 mod test_permission;

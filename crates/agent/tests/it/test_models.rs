@@ -52,7 +52,7 @@ async fn models_are_those_configured_and_listed_of_providers_that_can_be_asked()
 #[tokio::test]
 async fn a_list_that_is_broken_stops_nothing() {
     let world = openai(vec![says("hello")]).await;
-    world.wire.list(json!([[[]], { "no": "id" }, null]));
+    world.wire.list(&json!([[[]], { "no": "id" }, null]));
     let (client, session) = world.session().await;
     assert_eq!(client.turn(&session, "hi").await, "end_turn");
 }
@@ -65,7 +65,7 @@ async fn a_session_keeps_its_model_whatever_its_provider_lists() {
         let choice = json!({ "sessionId": session, "configId": "model", "value": "openai/beta" });
         client.call("session/set_config_option", choice).await.unwrap();
         client.turn(&session, "first").await;
-        world.wire.list(listed);
+        world.wire.list(&listed);
         let client = world.restart(client, &session).await;
         client.turn(&session, "second").await;
         assert_eq!((&world.wire.last()["model"], said(&client, &session).as_str()), (&json!("beta"), "onetwo"));

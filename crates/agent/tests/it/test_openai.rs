@@ -269,7 +269,7 @@ async fn what_it_cost_is_told_where_the_price_is_known_also_after_a_restart() {
     ]);
     let mut world = openai(vec![says_with("one", 10), said_by_provider, says_with("two", 10)]).await;
     let pricing = json!({ "prompt": "0.05", "completion": "0.1" });
-    world.wire.list(json!({ "data": [{ "id": "alpha", "pricing": pricing, "context_length": 1000 }] }));
+    world.wire.list(&json!({ "data": [{ "id": "alpha", "pricing": pricing, "context_length": 1000 }] }));
     let (client, session) = world.session().await;
     client.turn(&session, "first").await;
     client.turn(&session, "second").await;

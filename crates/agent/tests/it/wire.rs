@@ -12,6 +12,9 @@ use tokio::sync::watch;
 /// Whatever does not come within this time does not come.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How far the pieces of a slow answer are apart.
+const DRIP: Duration = Duration::from_millis(20);
+
 /// A request that came.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
@@ -29,12 +32,12 @@ pub(crate) struct Reply {
     /// 0 for none.
     status: u16,
     headers: String,
-    pieces: Vec<String>,
+    pieces: Vec<Vec<u8>>,
     end: End,
 }
 
-/// What becomes of the connection behind the pieces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What happens to the connection behind the pieces.
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum End {
     /// The body is complete.
     Whole,
@@ -42,15 +45,20 @@ enum End {
     Cut,
     /// Nothing more comes, until the other side goes.
     Silence,
+    /// This comes again and again, until the other side goes.
+    Endless(Vec<u8>),
+    /// The same, slowly.
+    Drip(Vec<u8>),
 }
 
 impl Reply {
     /// An error.
     pub(crate) fn error(status: u16, body: &Value) -> Self {
-        Self { status, headers: json_type(), pieces: vec![body.to_string()], end: End::Whole }
+        Self { status, headers: json_type(), pieces: vec![body.to_string().into()], end: End::Whole }
     }
 
     fn events(pieces: Vec<String>) -> Self {
+        let pieces = pieces.into_iter().map(String::into_bytes).collect();
         let headers = "content-type: text/event-stream\r\n".to_owned();
         Self { status: 200, headers, pieces, end: End::Whole }
     }
@@ -58,7 +66,12 @@ impl Reply {
     /// Something else than events, with the status of success.
     pub(crate) fn page(kind: &str, body: &str) -> Self {
         let headers = format!("content-type: {kind}\r\n");
-        Self { status: 200, headers, pieces: vec![body.to_owned()], end: End::Whole }
+        Self { status: 200, headers, pieces: vec![body.into()], end: End::Whole }
+    }
+
+    /// Events, byte for byte.
+    pub(crate) fn bytes(body: &[u8]) -> Self {
+        Self { pieces: vec![body.to_vec()], ..Self::events(Vec::new()) }
     }
 
     /// Not even a status.
@@ -83,6 +96,10 @@ impl Reply {
         Self::events(chunks.iter().map(|chunk| format!("data: {chunk}\r\n\r\n")).collect())
     }
 
+    pub(crate) fn status(self, status: u16) -> Self {
+        Self { status, ..self }
+    }
+
     pub(crate) fn header(mut self, line: &str) -> Self {
         self.headers.extend([line, "\r\n"]);
         self
@@ -90,7 +107,7 @@ impl Reply {
 
     /// The `n`th piece is an event without its name.
     pub(crate) fn without_name(mut self, n: usize) -> Self {
-        let name_ends = self.pieces[n].find('\n').unwrap();
+        let name_ends = self.pieces[n].iter().position(|byte| *byte == b'\n').unwrap();
         self.pieces[n].drain(..=name_ends);
         self
     }
@@ -105,6 +122,18 @@ impl Reply {
     /// Only the first `n` pieces come, and that is all.
     pub(crate) fn first(mut self, n: usize) -> Self {
         self.pieces.truncate(n);
+        self
+    }
+
+    /// After the pieces comes `more`, without end.
+    pub(crate) fn then_endless(mut self, more: impl Into<Vec<u8>>) -> Self {
+        self.end = End::Endless(more.into());
+        self
+    }
+
+    /// After the pieces comes `more`, without end and slowly.
+    pub(crate) fn then_drip(mut self, more: impl Into<Vec<u8>>) -> Self {
+        self.end = End::Drip(more.into());
         self
     }
 
@@ -148,7 +177,7 @@ pub(crate) fn calls(id: &str, name: &str, arguments: &str) -> Reply {
 pub(crate) struct Wire {
     /// Where it is.
     pub(crate) url: String,
-    models: Arc<Mutex<Value>>,
+    models: Arc<Mutex<Reply>>,
     asked: watch::Receiver<Vec<Asked>>,
     left: watch::Receiver<usize>,
 }
@@ -159,7 +188,8 @@ impl Wire {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let answers = Arc::new(Mutex::new(VecDeque::from(replies)));
-        let models = Arc::new(Mutex::new(json!({ "data": [{ "id": "alpha" }, { "id": "beta" }] })));
+        let models = Reply::page("application/json", r#"{ "data": [{ "id": "alpha" }, { "id": "beta" }] }"#);
+        let models = Arc::new(Mutex::new(models));
         let ((asked_to, asked), (left_to, left)) = (watch::channel(Vec::new()), watch::channel(0));
         let listed = Arc::clone(&models);
         tokio::spawn(async move {
@@ -174,8 +204,13 @@ impl Wire {
     }
 
     /// Lists these models.
-    pub(crate) fn list(&self, models: Value) {
-        *self.models.lock().unwrap() = models;
+    pub(crate) fn list(&self, models: &Value) {
+        self.list_with(Reply::page("application/json", &models.to_string()));
+    }
+
+    /// Answers with this when it is asked for its models.
+    pub(crate) fn list_with(&self, reply: Reply) {
+        *self.models.lock().unwrap() = reply;
     }
 
     /// What models were asked so far.
@@ -204,14 +239,13 @@ impl Wire {
 async fn serve(
     mut stream: TcpStream,
     replies: &Mutex<VecDeque<Reply>>,
-    models: &Mutex<Value>,
+    models: &Mutex<Reply>,
     asked: &watch::Sender<Vec<Asked>>,
     left: &watch::Sender<usize>,
 ) {
     let Some(request) = read(&mut stream).await else { return };
     let reply = if request.line.starts_with("GET") {
-        let listed = models.lock().unwrap().to_string();
-        Reply { status: 200, headers: json_type(), pieces: vec![listed], end: End::Whole }
+        models.lock().unwrap().clone()
     } else {
         let reply = replies.lock().unwrap().pop_front();
         asked.send_modify(|asked| asked.push(request));
@@ -223,8 +257,7 @@ async fn serve(
         let _ = stream.write_all(head.as_bytes()).await;
     }
     for piece in pieces {
-        let _ = stream.write_all(format!("{:x}\r\n{piece}\r\n", piece.len()).as_bytes()).await;
-        let _ = stream.flush().await;
+        let _ = write_chunk(&mut stream, &piece).await;
     }
     match end {
         End::Whole => drop(stream.write_all(b"0\r\n\r\n").await),
@@ -233,7 +266,23 @@ async fn serve(
             while !matches!(stream.read(&mut [0; 64]).await, Ok(0) | Err(_)) {}
             left.send_modify(|left| *left += 1);
         }
+        End::Endless(more) => {
+            while write_chunk(&mut stream, &more).await.is_ok() {}
+            left.send_modify(|left| *left += 1);
+        }
+        End::Drip(more) => {
+            while write_chunk(&mut stream, &more).await.is_ok() {
+                tokio::time::sleep(DRIP).await;
+            }
+            left.send_modify(|left| *left += 1);
+        }
     }
+}
+
+async fn write_chunk(stream: &mut TcpStream, piece: &[u8]) -> std::io::Result<()> {
+    stream.write_all(format!("{:x}\r\n", piece.len()).as_bytes()).await?;
+    stream.write_all(piece).await?;
+    stream.write_all(b"\r\n").await
 }
 
 async fn read(stream: &mut TcpStream) -> Option<Asked> {
