@@ -6,7 +6,7 @@ use rejoin_mcp::ServerSpec;
 
 use crate::compaction::compact;
 use crate::context::Context;
-use crate::kept::last_model;
+use crate::kept::{Remainder, last_model};
 use crate::models::{ModelId, ModelInfo, ProviderConfig, Providers, info_of, key_variables};
 use crate::session::{self, OpenSession};
 use crate::{commands, mcp_servers, offer, turn_loop};
@@ -81,7 +81,7 @@ impl BuiltInAgent {
         context.prompt(commands::parts_of(turn.prompt()));
         let model = self.model(&turn.chosen())?;
         let info = info_of(&model, &turn.session().models);
-        compact(turn, self.providers.of(&model)?.as_ref(), &info, &mut context).await?;
+        compact(turn, self.providers.of(&model)?.as_ref(), &info, &mut context, Remainder::Prompt).await?;
         turn.say("The model goes on from a summary. You still see all of the conversation.\n").await
     }
 }

@@ -4,15 +4,16 @@
 //! followed by its result, and no message is empty. A turn that runs adds to its context just what later turns will read from
 //! the record.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use rejoin::Past;
 use rejoin::schema::{ContentBlock, ToolCall, ToolCallContent, ToolCallStatus};
 use serde_json::Value;
 
 use crate::commands::parts_of;
-use crate::kept::{Kept, KeptAnswer};
+use crate::kept::{Kept, KeptAnswer, Remainder};
 use crate::models::{Message, Part, Said, ToolUse};
+use crate::shorten::shortened_parts;
 
 const NO_ANSWER: &str = "(There was no answer to this.)";
 const NO_PROMPT: &str = "(The conversation begins here.)";
@@ -35,6 +36,8 @@ pub(crate) struct Context {
     measured: Option<(u64, usize)>,
     /// The ids of all calls.
     ids: HashSet<String>,
+    /// The first number that may be unused, by the id that it makes another of.
+    next_numbers: HashMap<String, usize>,
     /// What all answers cost so far, in US dollars, as far as it is known.
     cost: Option<f64>,
     /// Whether the last turn is a command.
@@ -120,18 +123,20 @@ impl Context {
         self.cost
     }
 
-    /// All so far is in `summary`, which cost this, but for what the user said last.
-    pub(crate) fn compact(&mut self, summary: String, cost: Option<f64>) {
+    /// Replaces all but `remainder` by `summary`, which cost this.
+    pub(crate) fn compact(&mut self, summary: String, remainder: Remainder, cost: Option<f64>) {
         self.spend(cost);
+        let results = self.items.pop_if(|item| remainder == Remainder::PromptAndResults && has_calls(item));
         let prompt = self.items.iter().rposition(|item| matches!(item, Item::User(_)));
-        self.items = prompt.map(|prompt| self.items.swap_remove(prompt)).into_iter().collect();
+        let prompt = prompt.map(|prompt| self.items.swap_remove(prompt));
+        self.items = prompt.into_iter().chain(results).collect();
         self.summary = Some(summary);
         self.measured = None;
     }
 
     /// `id`, or one like it that no other call has.
     pub(crate) fn unused_id(&mut self, id: &str) -> String {
-        // Where the model has no ids, genai makes `call#name#0`, and keeps those from the provider. So must ours look.
+        // Where the API has no ids, its reader makes `call#name#0`, and such an id is not sent.
         let made =
             id.rsplit_once('#').filter(|(start, number)| start.starts_with("call#") && number.parse::<u64>().is_ok());
         let another = |n: usize| match made {
@@ -140,10 +145,13 @@ impl Context {
             None => format!("{id}_{n}"),
         };
         let mut unused = if id.is_empty() { another(0) } else { id.to_owned() };
-        let mut n = 1;
-        while self.ids.contains(&unused) {
-            unused = another(n);
-            n += 1;
+        if self.ids.contains(&unused) {
+            // Some models give all calls of a session the same id.
+            let next = self.next_numbers.entry(another(0)).or_insert(1);
+            while self.ids.contains(&unused) {
+                unused = another(*next);
+                *next += 1;
+            }
         }
         self.ids.insert(unused.clone());
         unused
@@ -161,15 +169,63 @@ impl Context {
         counted + results + tokens_of_bytes(summary) + self.items[from..].iter().map(tokens_of).sum::<u64>()
     }
 
+    /// The most that a compaction can leave, if there is anything that it would replace.
+    pub(crate) fn remainder(&self) -> Option<Remainder> {
+        let has_results = self.items.last().is_some_and(has_calls);
+        match self.items.len() {
+            0 | 1 => None,
+            2 if has_results => None,
+            _ if has_results => Some(Remainder::PromptAndResults),
+            _ => Some(Remainder::Prompt),
+        }
+    }
+
     /// Whether there is something before what the user said last, or behind it.
     pub(crate) fn has_more_than_a_prompt(&self) -> bool {
         self.items.len() > 1
     }
 
+    /// Shortens the newest results to about `most` tokens in all, and returns those that changed, by their calls.
+    pub(crate) fn shorten_results(&mut self, most: u64) -> Vec<(String, Vec<Part>)> {
+        let Some(Item::Answer(answer)) = self.items.last_mut() else { return Vec::new() };
+        if tokens_of_results(answer) <= most {
+            return Vec::new();
+        }
+        let share = most * BYTES_OF_A_TOKEN / (answer.calls.len() as u64).max(1);
+        let share = usize::try_from(share).unwrap_or(usize::MAX);
+        let mut changed = Vec::new();
+        for (call, given) in &mut answer.calls {
+            let Some(given) = given else { continue };
+            let short = shortened_parts(given.parts.clone(), share);
+            if short != given.parts {
+                given.parts.clone_from(&short);
+                changed.push((call.id.clone(), short));
+            }
+        }
+        changed
+    }
+
     /// The messages, as any provider takes them.
     pub(crate) fn messages(&self) -> Vec<Message> {
+        self.messages_of(&self.items)
+    }
+
+    /// The messages that a compaction replaces. What the user said last is not part of what happened.
+    pub(crate) fn messages_before(&self, remainder: Remainder) -> Vec<Message> {
+        let n_items = match remainder {
+            Remainder::Prompt => self.items.len(),
+            Remainder::PromptAndResults => self.items.len().saturating_sub(1),
+        };
+        let mut messages = self.messages_of(&self.items[..n_items]);
+        if messages.len() > 1 && matches!(messages.last(), Some(Message::User(_))) {
+            messages.pop();
+        }
+        messages
+    }
+
+    fn messages_of(&self, items: &[Item]) -> Vec<Message> {
         let mut messages: Vec<Message> = Vec::new();
-        for item in &self.items {
+        for item in items {
             match item {
                 Item::User(parts) => {
                     if matches!(messages.last(), Some(Message::User(_))) {
@@ -211,7 +267,7 @@ impl Context {
                 let turn = self.turn();
                 self.items.truncate(turn);
             }
-            Some(Kept::Compacted { summary, cost }) => self.compact(summary, cost),
+            Some(Kept::Compacted { summary, remainder, cost }) => self.compact(summary, remainder, cost),
             None => {}
         }
     }
@@ -272,6 +328,11 @@ impl Context {
         });
         answers.flat_map(|answer| &mut answer.calls).find(|(call, _)| call.id == id).map(|(_, given)| given)
     }
+}
+
+/// Whether this is an answer whose calls have the newest results.
+fn has_calls(item: &Item) -> bool {
+    matches!(item, Item::Answer(answer) if !answer.calls.is_empty())
 }
 
 /// What a call, which people were shown with these contents, gave a model; nothing if it has not ended.

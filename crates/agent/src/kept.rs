@@ -24,13 +24,33 @@ pub(crate) enum Kept {
     Aside,
     /// The model refused the turn, and is not told of it again.
     Refused,
-    /// All before the turn's prompt, and all in the turn so far, is in this summary.
+    /// All before the turn's prompt, and all in the turn so far, is in this summary, but for what is kept besides.
     Compacted {
         summary: String,
+        #[serde(default, skip_serializing_if = "Remainder::is_prompt")]
+        remainder: Remainder,
         /// What it cost, in US dollars, if that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
     },
+}
+
+/// What a compaction leaves as it is, besides the summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Remainder {
+    /// What the user said last.
+    #[default]
+    Prompt,
+    /// That, and the newest calls with their results, which the model has not seen yet.
+    PromptAndResults,
+}
+
+impl Remainder {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+    fn is_prompt(&self) -> bool {
+        *self == Self::Prompt
+    }
 }
 
 /// What is kept of an answer; its text is in the record before this.

@@ -18,6 +18,7 @@ mod mode;
 mod models;
 mod offer;
 mod permission;
+mod repeats;
 mod session;
 mod shorten;
 mod tools;

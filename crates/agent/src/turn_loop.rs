@@ -10,17 +10,18 @@ use crate::BuiltInAgent;
 use crate::ask::{Answer, Shown, Wanted, ask};
 use crate::calls::{self, CallResult};
 use crate::commands::parts_of;
-use crate::compaction::{self, compact};
+use crate::compaction::{self, Compactions, Step, compact};
 use crate::context::{Context, parts_shown};
 use crate::instructions::instructions;
 use crate::kept::{Kept, KeptAnswer};
 use crate::mode::Mode;
 use crate::models::{End, ModelError, ModelId, ModelInfo, Part, Request, Temperature, Thinking, info_of};
+use crate::repeats::Repeats;
 use crate::session::OpenSession;
 use crate::tools::{Tool, tools_of};
 
-/// As often a model is asked in one turn.
-const MOST_REQUESTS: usize = 200;
+/// The most requests to a model in one turn.
+const MAX_REQUESTS: usize = 200;
 
 /// Runs the turn of a user who says `parts`.
 pub(crate) async fn run(
@@ -41,15 +42,24 @@ pub(crate) async fn run(
     context.prompt(parts);
     // An answer with thoughts can't be gone on with without them, nor the other way round.
     let thinking = Thinking::of(&turn.chosen());
-    let mut was_too_long = false;
-    for _ in 0..MOST_REQUESTS {
-        if compaction::is_due(context.tokens(), info.window) && context.has_more_than_a_prompt() {
-            match compact(turn, provider, &info, &mut context).await {
-                Ok(()) => say_that_it_was_compacted(turn).await?,
+    let (mut compactions, mut repeats) = (Compactions::default(), Repeats::default());
+    for _ in 0..MAX_REQUESTS {
+        compaction::shorten_results(turn, &info, &mut context).await?;
+        match compactions.before_request(&context, info.window) {
+            Step::Ask => {}
+            Step::GiveUp => return Err(compaction::window_is_too_small(&info)),
+            Step::Compact(remainder) => match compact(turn, provider, &info, &mut context, remainder).await {
+                Ok(()) => {
+                    repeats.forget();
+                    say_that_it_was_compacted(turn).await?;
+                }
                 Err(ModelError::Turn(error)) => return Err(error),
                 // It may still fit.
-                Err(error) => turn.remark("The conversation could not be summarised", error.to_string()).await?,
-            }
+                Err(error) => {
+                    compactions.failed();
+                    turn.remark("The conversation could not be summarised", error.to_string()).await?;
+                }
+            },
         }
         let chosen = turn.chosen();
         let mode = Mode::of(&chosen);
@@ -63,18 +73,26 @@ pub(crate) async fn run(
             thinking,
         };
         let answer = match ask(turn, provider, &request, &Shown::AsAnswer).await {
-            Err(ModelError::TooLong(_)) if !was_too_long && context.has_more_than_a_prompt() => {
-                was_too_long = true;
-                compact(turn, provider, &info, &mut context).await?;
-                say_that_it_was_compacted(turn).await?;
-                continue;
-            }
+            Err(error @ ModelError::TooLong(_)) => match compactions.too_long(&context) {
+                Step::Ask => return Err(error.into()),
+                Step::GiveUp => return Err(compaction::window_is_too_small(&info)),
+                Step::Compact(remainder) => {
+                    compact(turn, provider, &info, &mut context, remainder).await?;
+                    repeats.forget();
+                    say_that_it_was_compacted(turn).await?;
+                    continue;
+                }
+            },
             answered => answered?,
         };
-        was_too_long = false;
+        compactions.answered();
         match end_answer(turn, &mut context, answer, &info).await? {
             Next::Stop(reason) => return Ok(reason),
-            Next::Calls(wanted) => make_calls(turn, &mut context, &tools, wanted).await?,
+            Next::Calls(wanted) => make_calls(turn, &mut context, &tools, wanted, &mut repeats).await?,
+        }
+        if repeats.are_too_many() {
+            turn.remark("The turn was ended, because the model repeats itself", repeats.told_to_users(&model)).await?;
+            return Ok(StopReason::MaxTurnRequests);
         }
     }
     Ok(StopReason::MaxTurnRequests)
@@ -130,12 +148,18 @@ async fn make_calls(
     context: &mut Context,
     tools: &[Arc<dyn Tool>],
     wanted: Vec<Wanted>,
+    repeats: &mut Repeats,
 ) -> Result<(), AgentError> {
-    for Wanted { call, problem } in wanted {
-        let result = match problem {
+    let n_calls = wanted.len();
+    for (n, Wanted { call, problem }) in wanted.into_iter().enumerate() {
+        let mut result = match problem {
             Some(problem) => calls::refuse(turn, &call, problem).await?,
             None => calls::make(turn, tools, &call).await?,
         };
+        repeats.see(&call, &result);
+        if n + 1 == n_calls {
+            result.parts.extend(repeats.end_step().map(Part::Text));
+        }
         if !is_in_record(&result) {
             Kept::Result { call: call.id.clone(), parts: result.parts.clone() }.keep(turn).await?;
         }

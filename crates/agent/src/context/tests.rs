@@ -35,6 +35,10 @@ fn done(id: &str, text: &str) -> Past {
     call(id, ToolCallStatus::Completed, Some(text))
 }
 
+fn compacted(summary: &str, remainder: Remainder) -> Past {
+    kept(&Kept::Compacted { summary: summary.to_owned(), remainder, cost: None })
+}
+
 /// Messages, one a line.
 fn written(messages: &[Message]) -> String {
     let texts =
@@ -147,7 +151,7 @@ fn a_call_of_another_agent_is_told_in_words() {
 
 #[test]
 fn after_a_compaction_the_summary_goes_before_the_prompt_and_what_follows() {
-    let compacted = |summary: &str| kept(&Kept::Compacted { summary: summary.to_owned(), cost: None });
+    let compacted = |summary: &str| compacted(summary, Remainder::Prompt);
     let head = "user: What happened so far, in a summary:\n\nS + c";
     let before_the_answer = [user("a"), agent("b"), user("c"), compacted("S"), agent("d"), user("e")];
     check(&before_the_answer, &[head, "assistant: d", "user: e"]);
@@ -161,10 +165,49 @@ fn after_a_compaction_the_summary_goes_before_the_prompt_and_what_follows() {
 }
 
 #[test]
+fn a_compaction_can_leave_the_newest_results() {
+    let compacted = compacted("S", Remainder::PromptAndResults);
+    let past = [user("c"), calls(&["1"]), done("1", "x"), calls(&["2"]), done("2", "y"), compacted.clone(), agent("d")];
+    let head = "user: What happened so far, in a summary:\n\nS + c";
+    check(&past, &[head, "assistant: call 2", "result 2: y", "assistant: d"]);
+    check(&[user("a"), agent("b"), user("c"), compacted], &[head]);
+}
+
+#[test]
+fn a_compaction_replaces_something_or_is_not_made() {
+    let remainder = |past: &[Past]| Context::of(past).remainder();
+    assert_eq!(remainder(&[user("a"), agent("b"), user("c")]), Some(Remainder::Prompt));
+    let two_steps = [user("a"), calls(&["1"]), done("1", "x"), calls(&["2"]), done("2", "y")];
+    assert_eq!((remainder(&two_steps[..1]), remainder(&two_steps[..3])), (None, None));
+    assert_eq!(remainder(&two_steps), Some(Remainder::PromptAndResults));
+    let replaced = Context::of(&two_steps).messages_before(Remainder::PromptAndResults);
+    assert_eq!(written(&replaced), "user: a\nassistant: call 1\nresult 1: x");
+}
+
+#[test]
+fn the_newest_results_share_the_room_that_they_are_given() {
+    let long = "x".repeat(4_000);
+    let mut context = Context::of(&[user("a"), calls(&["1", "2"]), done("1", &long), done("2", "short")]);
+    assert_eq!(context.shorten_results(2_000), []);
+    let changed = context.shorten_results(200);
+    assert_eq!(changed.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["1"]);
+    assert!(context.tokens() < 250, "{}", context.tokens());
+    // What is kept of them is what the model is told.
+    let told =
+        Past::Kept(serde_json::to_value(Kept::Result { call: "1".into(), parts: changed[0].1.clone() }).unwrap());
+    let past = [user("a"), calls(&["1", "2"]), done("1", &long), done("2", "short"), told];
+    assert_eq!(Context::of(&past).messages(), context.messages());
+}
+
+#[test]
 fn calls_get_ids_that_no_other_has() {
     let mut context = Context::of(&[user("a"), calls(&["1", "call#look#0"]), done("x", "4")]);
     let ids = ["1", "2", "2", "x", "call#look#0", "", ""].map(|id| context.unused_id(id));
     assert_eq!(ids, ["1_1", "2", "2_1", "x_1", "call#look#1", "call_0", "call_1"]);
+    // Each takes up the search where the last one ended.
+    let n_same = 20_000;
+    let same: HashSet<String> = (0..n_same).map(|_| context.unused_id("same")).collect();
+    assert_eq!((same.len(), context.next_numbers["same_0"]), (n_same, n_same));
 }
 
 #[test]
@@ -180,7 +223,8 @@ fn tokens_are_those_counted_and_an_estimate_of_the_rest() {
 #[test]
 fn what_was_spent_stays_spent() {
     let answer = |cost| kept(&Kept::Answer(KeptAnswer { cost, ..KeptAnswer::default() }));
-    let compacted = kept(&Kept::Compacted { summary: "S".to_owned(), cost: Some(0.25) });
+    let remainder = Remainder::Prompt;
+    let compacted = kept(&Kept::Compacted { summary: "S".to_owned(), remainder, cost: Some(0.25) });
     let past = [user("a"), answer(Some(0.5)), user("b"), answer(None), kept(&Kept::Refused), user("c"), compacted];
     assert_eq!(Context::of(&past).cost(), Some(0.75));
     assert_eq!(Context::of(&past[2..4]).cost(), None);

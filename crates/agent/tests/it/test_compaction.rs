@@ -91,17 +91,81 @@ async fn a_summary_that_fails_is_told_to_who_asked_for_it_and_to_no_model() {
     assert_eq!(roles(&world.wire.last()), ["user", "assistant", "user"]);
 }
 
+/// An answer that calls `name`, of which the provider counts so many tokens.
+fn calls_with(id: &str, name: &str, prompt_tokens: u64) -> Reply {
+    let usage = json!({ "prompt_tokens": prompt_tokens, "completion_tokens": 9 });
+    let function = json!({ "name": name, "arguments": format!("{{\"of\": \"{id}\"}}") });
+    let call = json!({ "index": 0, "id": id, "type": "function", "function": function });
+    Reply::openai(&[
+        chunk(&json!({ "tool_calls": [call] }), Some("tool_calls")),
+        json!({ "id": "c", "choices": [], "usage": usage }),
+    ])
+}
+
 #[tokio::test]
-async fn a_long_turn_is_summarised_while_it_runs() {
-    let usage = json!({ "id": "c", "choices": [], "usage": { "prompt_tokens": NEARLY_ALL, "completion_tokens": 9 } });
-    let call = json!({ "index": 0, "id": "one", "type": "function", "function": { "name": "x", "arguments": "{}" } });
-    let calling = Reply::openai(&[chunk(&json!({ "tool_calls": [call] }), Some("tool_calls")), usage]);
-    let world = openai(vec![calling, says("HALF DONE"), says("done")]).await;
+async fn a_long_turn_is_summarised_while_it_runs_and_the_model_sees_the_newest_results_also_after_a_restart() {
+    let replies = vec![
+        calls_with("one", "first_tool", 10),
+        calls_with("two", "second_tool", NEARLY_ALL),
+        says("HALF DONE"),
+        says("done"),
+        says("next"),
+    ];
+    let mut world = openai(replies).await;
     let (client, session) = world.session().await;
     assert_eq!(client.turn(&session, "do it").await, "end_turn");
-    let body = world.wire.last();
-    assert_eq!(roles(&body), ["user"]);
-    assert!(first_message(&body).contains("HALF DONE") && first_message(&body).contains("do it"), "{body}");
+    let asked = world.wire.asked();
+    let summarised = first_message(&asked[2].body);
+    assert!(summarised.contains("first_tool") && !summarised.contains("second_tool"), "{summarised}");
+    let client = world.restart(client, &session).await;
+    client.turn(&session, "and now?").await;
+
+    let asked = world.wire.asked();
+    assert_eq!(roles(&asked[3].body), ["user", "assistant", "tool"]);
+    assert_eq!(roles(&asked[4].body), ["user", "assistant", "tool", "assistant", "user"]);
+    for asked in &asked[3..] {
+        let (body, told) = (&asked.body, first_message(&asked.body));
+        assert!(told.contains("HALF DONE") && told.contains("do it") && !told.contains("first_tool"), "{body}");
+        assert!(body["messages"][3]["content"].as_str().unwrap().contains("second_tool"), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_window_that_is_too_small_for_a_turn_ends_it_with_an_error_that_says_so() {
+    let step = |n: usize| calls_with(&n.to_string(), "look", 900);
+    let replies = vec![step(1), step(2), says("S1"), step(3), says("S2"), step(4), says("S3"), says("fine")];
+    let world = openai(replies).await;
+    world.wire.list(&json!({ "data": [{ "id": "alpha", "context_length": 1000 }] }));
+    let (client, session) = world.session().await;
+    let error = client.prompt(&session, "do it").await.error().await;
+    let text = error.message();
+    assert!(text.contains("the window of openai/alpha") && text.contains("1000 tokens"), "{text}");
+    assert!(text.contains("choose a model with a larger window"), "{text}");
+    // The model saw all results but the last.
+    for n in [4, 6] {
+        let body = &world.wire.asked()[n - 1].body;
+        assert_eq!(roles(body), ["user", "assistant", "tool"], "request {n}");
+    }
+    assert_eq!(client.turn(&session, "do less").await, "end_turn");
+}
+
+#[tokio::test]
+async fn a_result_that_is_larger_than_the_window_is_shortened_and_seen() {
+    let call = json!({ "index": 0, "id": "one", "function": { "name": "read_file", "arguments": "{\"path\": \"long.txt\"}" } });
+    let calling = Reply::openai(&[chunk(&json!({ "tool_calls": [call] }), Some("tool_calls"))]);
+    let mut world = openai(vec![calling, says("I see."), says("next")]).await;
+    world.wire.list(&json!({ "data": [{ "id": "alpha", "context_length": 3000 }] }));
+    let lines: Vec<String> = (0..2000).map(|n| format!("line number {n}\n")).collect();
+    std::fs::write(format!("{}/long.txt", world.cwd()), lines.concat()).unwrap();
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "read").await, "end_turn");
+    let told = world.wire.last()["messages"][3]["content"].clone();
+    let text = told.as_str().unwrap();
+    assert!(text.len() < 5000 && text.contains("line number 1\n") && text.contains("bytes are left out"), "{text}");
+    let client = world.restart(client, &session).await;
+    world.wire.list(&json!({}));
+    client.turn(&session, "again").await;
+    assert_eq!(world.wire.last()["messages"][3]["content"], told);
 }
 
 #[tokio::test]

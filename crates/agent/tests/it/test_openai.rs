@@ -255,10 +255,28 @@ async fn a_call_may_have_any_number() {
 
 #[tokio::test]
 async fn a_model_that_calls_without_end_is_stopped() {
-    let world = openai((0..201).map(|n| calls(&format!("call{n}"), "no_such_tool", "{}")).collect()).await;
+    let call = |n: usize| calls(&format!("call{n}"), "no_such_tool", &json!({ "n": n }).to_string());
+    let world = openai((0..201).map(call).collect()).await;
     let (client, session) = world.session().await;
     assert_eq!(client.turn(&session, "go").await, "max_turn_requests");
     assert_eq!(world.wire.asked().len(), 200);
+}
+
+#[tokio::test]
+async fn a_model_that_repeats_a_failing_call_is_told_once_and_then_stopped() {
+    let replies: Vec<Reply> = (0..8).map(|n| calls(&format!("call{n}"), "no_such_tool", "{}")).collect();
+    let mut world = openai(replies.into_iter().chain([says("sorry")]).collect()).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "go").await, "max_turn_requests");
+    assert!(said(&client, &session).contains("openai/alpha made only calls that it had made before"));
+    let client = world.restart(client, &session).await;
+    assert_eq!(client.turn(&session, "do it otherwise").await, "end_turn");
+
+    let asked = world.wire.asked();
+    let n_told: Vec<usize> =
+        asked.iter().map(|asked| asked.body.to_string().matches("Try something else").count()).collect();
+    assert_eq!(n_told, [0, 0, 0, 0, 1, 1, 1, 1, 1]);
+    assert_eq!(roles(&world.wire.last()).len(), 1 + 8 * 2 + 1);
 }
 
 #[tokio::test]
