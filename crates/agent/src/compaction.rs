@@ -28,6 +28,12 @@ const MAX_COMPACTIONS_IN_A_ROW: usize = 2;
 /// The newest results may take one part in so many of the window.
 const RESULTS_SHARE: u64 = 3;
 
+/// A summary may take one part in so many of the window. A longer one is shortened.
+const SUMMARY_SHARE: u64 = 4;
+
+/// A summary may have this many bytes, however small the window is.
+const MIN_SUMMARY_BYTES: usize = 1 << 10;
+
 /// As much of one message goes into the summary, so that one long file does not crowd out the rest.
 const MOST_OF_A_MESSAGE: usize = 16 << 10;
 
@@ -154,7 +160,9 @@ pub(crate) async fn compact(
     let messages = context.messages_before(remainder);
     match summarise(turn, provider, model, &messages, &shown).await {
         Ok(answer) => {
-            let (summary, cost) = (answer.text.trim().to_owned(), answer.cost(model));
+            let most = usize::try_from(model.window / SUMMARY_SHARE * BYTES_OF_A_TOKEN).unwrap_or(usize::MAX);
+            let summary = shortened(answer.text.trim(), most.max(MIN_SUMMARY_BYTES)).into_owned();
+            let cost = answer.cost(model);
             Kept::Compacted { summary: summary.clone(), remainder, cost }.keep(turn).await?;
             context.compact(summary, remainder, cost);
             tell(CompactionUpdate::new(id, CompactionStatus::Completed)).await?;

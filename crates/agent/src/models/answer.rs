@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use tokio::task::coop::consume_budget;
+use tokio::task::yield_now;
 
 use super::api::{AnswerReader, Unreadable};
 use super::body::Body;
@@ -13,6 +13,9 @@ use super::heard::{Heard, Stop};
 use super::limits::MAX_EVENT_BYTES;
 use super::sse::{SseError, SseEvent, SseReader};
 use super::{End, Event, ModelError, ModelId};
+
+/// How many bytes of events are read before others can run.
+const BYTES_AT_ONCE: usize = 128 << 10;
 
 /// Reads an answer.
 pub(super) struct Answer {
@@ -25,6 +28,8 @@ pub(super) struct Answer {
     has_ended: bool,
     /// Whether there was any event.
     has_begun: bool,
+    /// How many bytes were read since others could run.
+    n_read: usize,
     reader: Box<dyn AnswerReader>,
     heard: Heard,
     model: ModelId,
@@ -40,6 +45,7 @@ impl Answer {
             broken: None,
             has_ended: false,
             has_begun: false,
+            n_read: 0,
             reader,
             heard: Heard::default(),
             model,
@@ -68,9 +74,8 @@ impl Answer {
             if self.heard.is_finished() {
                 return Ok(None);
             }
-            // Many events may be there already, and none of them say anything: a cancel must get its turn.
-            consume_budget().await;
             if let Some(event) = self.arrived.pop_front() {
+                self.give_way(event.data.len()).await;
                 self.take(&event)?;
             } else if let Some(error) = self.broken.take() {
                 return Err(error);
@@ -79,6 +84,15 @@ impl Answer {
             } else {
                 self.receive().await?;
             }
+        }
+    }
+
+    /// Lets others run, such as a cancel, before `n_bytes` are read: many events may have arrived that say nothing.
+    async fn give_way(&mut self, n_bytes: usize) {
+        self.n_read += n_bytes;
+        if self.n_read > BYTES_AT_ONCE {
+            self.n_read = 0;
+            yield_now().await;
         }
     }
 

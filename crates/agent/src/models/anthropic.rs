@@ -208,7 +208,9 @@ impl Reader {
             }
             _ => Open::Other,
         };
-        self.open.insert(number_of(data), open);
+        if let Some(before) = self.open.insert(number_of(data), open) {
+            end(before, heard);
+        }
         Ok(())
     }
 

@@ -39,12 +39,10 @@ impl ChatCalls {
         Ok(())
     }
 
-    /// Tells `heard` of all that name a tool, each with its arguments as text.
+    /// Tells `heard` of all calls, each with its arguments as text.
     pub(super) fn finish(&mut self, heard: &mut Heard) {
         for ChatCall { id, name, arguments, .. } in std::mem::take(&mut self.0) {
-            if !name.is_empty() {
-                heard.call(WrittenCall { id, name, arguments: Value::String(arguments), signature: None });
-            }
+            heard.call(WrittenCall { id, name, arguments: Value::String(arguments), signature: None });
         }
     }
 

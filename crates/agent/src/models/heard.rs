@@ -100,9 +100,11 @@ impl Heard {
         self.blocks.push(block);
     }
 
-    /// The model calls this.
+    /// The model calls this. What names no tool is not a call.
     pub(super) fn call(&mut self, call: WrittenCall) {
-        self.calls.push(call);
+        if !call.name.is_empty() {
+            self.calls.push(call);
+        }
     }
 
     /// How many calls there are.

@@ -96,7 +96,8 @@ impl AnswerReader for Reader {
             return Ok(());
         }
         let chunk: Value = serde_json::from_str(&event.data)?;
-        if !chunk["error"].is_null() {
+        // vLLM has its errors at the top.
+        if !chunk["error"].is_null() || chunk["object"] == "error" {
             return Err(Unreadable::Failed(chunk));
         }
         let choice = &chunk["choices"][0];

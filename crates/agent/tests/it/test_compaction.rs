@@ -169,6 +169,18 @@ async fn a_result_that_is_larger_than_the_window_is_shortened_and_seen() {
 }
 
 #[tokio::test]
+async fn a_summary_that_is_too_long_is_shortened() {
+    let world = openai(vec![says("one"), says(&"x".repeat(100_000)), says("two")]).await;
+    world.wire.list(&json!({ "data": [{ "id": "alpha", "context_length": 4000 }] }));
+    let (client, session) = world.session().await;
+    client.turn(&session, "first").await;
+    client.turn(&session, "/compact").await;
+    client.turn(&session, "second").await;
+    let body = world.wire.last();
+    assert!(first_message(&body).len() < 4000 && first_message(&body).contains("bytes are left out"), "{body}");
+}
+
+#[tokio::test]
 async fn a_refusal_is_no_summary() {
     let refusal = Reply::openai(&[chunk(&json!({ "content": "I can't help with that." }), Some("content_filter"))]);
     let world = openai(vec![says("one"), refusal, says("two")]).await;

@@ -157,6 +157,7 @@ async fn a_cancel_is_answered_whatever_is_sent() {
         nothing().then_endless(empty.repeat(100)),
         nothing().then_endless(text("word ")),
         nothing().then_endless(arguments("[")),
+        nothing().then_endless(format!("data: {{\"junk\": [0{}]}}\n\n", ",0".repeat(MIB))),
         nothing().then_drip(b"x"),
         nothing().then_drip(empty.as_bytes()),
         error.clone().then_endless("x".repeat(100)),
@@ -240,6 +241,40 @@ async fn nulls_and_unknown_fields_say_nothing() {
     let (client, session) = world.session().await;
     assert_eq!(client.turn(&session, "hi").await, "end_turn");
     assert_eq!(said(&client, &session), "fine");
+}
+
+#[tokio::test]
+async fn a_call_without_a_name_is_an_error_with_each_kind_of_provider() {
+    let nameless = json!({ "index": 0, "id": "one", "function": { "arguments": "{}" } });
+    let chat = Reply::openai(&[chunk(&json!({ "tool_calls": [nameless] }), Some("tool_calls"))]);
+    check(ProviderKind::OpenAi, vec![chat], &["wants a call"]).await;
+    let block = json!({ "type": "tool_use", "id": "one", "input": {} });
+    let messages = Reply::anthropic(&[
+        json!({ "type": "content_block_start", "index": 0, "content_block": block }),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } }),
+        json!({ "type": "message_stop" }),
+    ]);
+    check(ProviderKind::Anthropic, vec![messages], &["wants a call"]).await;
+}
+
+#[tokio::test]
+async fn blocks_that_have_no_end_are_read() {
+    let begin = |id: &str| {
+        let block = json!({ "type": "tool_use", "id": id, "name": "x", "input": { "a": id } });
+        json!({ "type": "content_block_start", "index": 0, "content_block": block })
+    };
+    let both = Reply::anthropic(&[
+        begin("one"),
+        begin("two"),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } }),
+        json!({ "type": "message_stop" }),
+    ]);
+    let world = world(ProviderKind::Anthropic, "alpha", vec![both, answer_of(ProviderKind::Anthropic, "done")]).await;
+    let (client, session) = world.session().await;
+    assert_eq!(client.turn(&session, "go").await, "end_turn");
+    let inputs: Vec<Value> =
+        of_kind(&client, &session, "tool_call").iter().map(|call| call["rawInput"]["a"].clone()).collect();
+    assert_eq!(inputs, ["one", "two"]);
 }
 
 #[tokio::test]
