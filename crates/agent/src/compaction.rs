@@ -67,12 +67,19 @@ pub(crate) struct Compactions {
     /// What the one for the next request left.
     newest: Option<Remainder>,
     has_failed: bool,
+    /// The model has taken more than its window.
+    window_is_wrong: bool,
 }
 
 impl Compactions {
+    /// Whether `context` comes near `window`.
+    pub(crate) fn is_due(&self, context: &Context, window: u64) -> bool {
+        !self.window_is_wrong && is_due(context.tokens(), window)
+    }
+
     /// What to do before a request with `context`.
     pub(crate) fn before_request(&mut self, context: &Context, window: u64) -> Step {
-        let is_due = self.newest.is_none() && !self.has_failed && is_due(context.tokens(), window);
+        let is_due = self.newest.is_none() && !self.has_failed && self.is_due(context, window);
         match context.remainder() {
             Some(remainder) if is_due => self.compact(remainder),
             _ => Step::Ask,
@@ -80,25 +87,30 @@ impl Compactions {
     }
 
     /// What to do if the provider says that `context` is too long. It is sent again once with all that can be left, and once
-    /// with the prompt alone.
-    pub(crate) fn too_long(&mut self, context: &Context) -> Step {
+    /// with the prompt alone; then nothing can be done.
+    pub(crate) fn too_long(&mut self, context: &Context) -> Option<Step> {
         match self.newest {
-            None if context.has_more_than_a_prompt() => self.compact(context.remainder().unwrap_or(Remainder::Prompt)),
+            None if context.has_more_than_a_prompt() => {
+                Some(self.compact(context.remainder().unwrap_or(Remainder::Prompt)))
+            }
             Some(Remainder::PromptAndResults) => {
                 self.newest = Some(Remainder::Prompt);
-                Step::Compact(Remainder::Prompt)
+                Some(Step::Compact(Remainder::Prompt))
             }
-            None | Some(Remainder::Prompt) => Step::Ask,
+            None | Some(Remainder::Prompt) => None,
         }
     }
 
     /// A compaction failed. In this turn, no other is made unless the provider insists.
     pub(crate) fn failed(&mut self) {
         self.has_failed = true;
+        self.newest = None;
     }
 
-    /// The request was answered.
-    pub(crate) fn answered(&mut self) {
+    /// The request, of which the provider counted so many tokens, was answered. If `window` has fewer, it is wrong, and the
+    /// provider decides what is too long.
+    pub(crate) fn answered(&mut self, n_tokens: Option<u64>, window: u64) {
+        self.window_is_wrong |= n_tokens.is_some_and(|n_tokens| n_tokens > window);
         if self.newest.take().is_none() {
             self.n_in_a_row = 0;
         }
@@ -128,16 +140,14 @@ fn is_due(tokens: u64, window: u64) -> bool {
     tokens.saturating_mul(10) > window.saturating_mul(TENTHS)
 }
 
-/// Shortens the newest results if they take more of the window of `model` than they may, where it is nearly full.
+/// Shortens the newest results if they take more of the window of `model` than they may.
 pub(crate) async fn shorten_results(
     turn: &Turn<OpenSession>,
     model: &ModelInfo,
     context: &mut Context,
 ) -> Result<(), AgentError> {
-    if is_due(context.tokens(), model.window) {
-        for (call, parts) in context.shorten_results(model.window / RESULTS_SHARE) {
-            Kept::Result { call, parts }.keep(turn).await?;
-        }
+    for (call, parts) in context.shorten_results(model.window / RESULTS_SHARE) {
+        Kept::Result { call, parts }.keep(turn).await?;
     }
     Ok(())
 }
@@ -307,7 +317,7 @@ mod tests {
         let mut steps = Vec::new();
         for n_steps in [0, 1, 2, 2, 2] {
             steps.push(compactions.before_request(&context(n_steps), 100));
-            compactions.answered();
+            compactions.answered(None, 100);
         }
         let compact = Step::Compact(Remainder::PromptAndResults);
         assert_eq!(steps, [Step::Ask, Step::Ask, compact, compact, Step::GiveUp]);
@@ -319,18 +329,28 @@ mod tests {
         for n in 0..10 {
             let window = if n % 3 == 2 { 1000 } else { 100 };
             assert_ne!(compactions.before_request(&context(2), window), Step::GiveUp, "{n}");
-            compactions.answered();
+            compactions.answered(None, window);
         }
+    }
+
+    #[test]
+    fn a_model_that_takes_more_than_its_window_is_asked_until_the_provider_refuses() {
+        let mut compactions = Compactions::default();
+        compactions.answered(Some(100), 100);
+        assert_ne!(compactions.before_request(&context(2), 100), Step::Ask);
+        compactions.answered(Some(101), 100);
+        assert_eq!(compactions.before_request(&context(2), 100), Step::Ask);
+        assert_ne!(compactions.too_long(&context(2)), None);
     }
 
     #[test]
     fn what_is_too_long_is_sent_with_less_and_less() {
         let mut compactions = Compactions::default();
         let steps = [(); 3].map(|()| compactions.too_long(&context(2)));
-        let [first, last] = [Remainder::PromptAndResults, Remainder::Prompt].map(Step::Compact);
-        assert_eq!(steps, [first, last, Step::Ask]);
+        let [first, last] = [Remainder::PromptAndResults, Remainder::Prompt].map(|left| Some(Step::Compact(left)));
+        assert_eq!(steps, [first, last, None]);
         assert_eq!(Compactions::default().too_long(&context(1)), last);
-        assert_eq!(Compactions::default().too_long(&context(0)), Step::Ask);
+        assert_eq!(Compactions::default().too_long(&context(0)), None);
     }
 
     #[test]
@@ -338,7 +358,7 @@ mod tests {
         let mut compactions = Compactions::default();
         compactions.before_request(&context(2), 100);
         compactions.failed();
-        compactions.answered();
+        compactions.answered(None, 100);
         assert_eq!(compactions.before_request(&context(2), 100), Step::Ask);
     }
 

@@ -44,7 +44,9 @@ pub(crate) async fn run(
     let thinking = Thinking::of(&turn.chosen());
     let (mut compactions, mut repeats) = (Compactions::default(), Repeats::default());
     for _ in 0..MAX_REQUESTS {
-        compaction::shorten_results(turn, &info, &mut context).await?;
+        if compactions.is_due(&context, info.window) {
+            compaction::shorten_results(turn, &info, &mut context).await?;
+        }
         match compactions.before_request(&context, info.window) {
             Step::Ask => {}
             Step::GiveUp => return Err(compaction::window_is_too_small(&info)),
@@ -74,9 +76,9 @@ pub(crate) async fn run(
         };
         let answer = match ask(turn, provider, &request, &Shown::AsAnswer).await {
             Err(error @ ModelError::TooLong(_)) => match compactions.too_long(&context) {
-                Step::Ask => return Err(error.into()),
-                Step::GiveUp => return Err(compaction::window_is_too_small(&info)),
-                Step::Compact(remainder) => {
+                None | Some(Step::Ask) => return Err(error.into()),
+                Some(Step::GiveUp) => return Err(compaction::window_is_too_small(&info)),
+                Some(Step::Compact(remainder)) => {
                     compact(turn, provider, &info, &mut context, remainder).await?;
                     repeats.forget();
                     say_that_it_was_compacted(turn).await?;
@@ -85,7 +87,7 @@ pub(crate) async fn run(
             },
             answered => answered?,
         };
-        compactions.answered();
+        compactions.answered(answer.usage.map(|usage| usage.input), info.window);
         match end_answer(turn, &mut context, answer, &info).await? {
             Next::Stop(reason) => return Ok(reason),
             Next::Calls(wanted) => make_calls(turn, &mut context, &tools, wanted, &mut repeats).await?,

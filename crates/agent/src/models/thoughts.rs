@@ -73,3 +73,33 @@ impl Thoughts {
         signatures.into_iter().find(|signature| !is_of_call(signature)).map(String::as_str)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model() -> ModelId {
+        "gemini/one".parse().unwrap()
+    }
+
+    #[test]
+    fn what_was_kept_is_read_by_its_model_only() {
+        let block = Block::Signed { signature: "of text".to_owned(), text: None };
+        let signatures = [None, Some("of call".to_owned())].into_iter();
+        let kept = Thoughts::new(&model(), vec![block], signatures, None).unwrap().to_kept();
+        let thoughts = Thoughts::read(&kept, &model()).unwrap();
+        let found = [thoughts.of_text(), thoughts.of_call(0), thoughts.of_call(1), thoughts.of_call(2)];
+        assert_eq!(found, [Some("of text"), None, Some("of call"), None]);
+        assert_eq!(Thoughts::read(&kept, &"gemini/two".parse().unwrap()), None);
+        assert_eq!(Thoughts::new(&model(), Vec::new(), [None].into_iter(), None), None);
+    }
+
+    #[test]
+    fn signatures_of_calls_were_once_kept_twice() {
+        let blocks =
+            json!([{ "signed": { "signature": "a", "text": null } }, { "signed": { "signature": "b", "text": null } }]);
+        let kept = json!({ "model": "gemini/one", "blocks": blocks, "calls": [["a", "b"], []] });
+        let thoughts = Thoughts::read(&kept, &model()).unwrap();
+        assert_eq!((thoughts.of_text(), thoughts.of_call(0), thoughts.of_call(1)), (None, Some("a"), None));
+    }
+}

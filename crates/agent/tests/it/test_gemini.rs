@@ -70,6 +70,36 @@ async fn calls_keep_their_signatures_and_get_ids_of_their_own() {
 }
 
 #[tokio::test]
+async fn the_signature_of_a_text_is_sent_back_with_it() {
+    let signed = [
+        chunk(&json!([{ "text": "Well." }]), None),
+        chunk(&json!([{ "text": "", "thoughtSignature": "sig" }]), Some("STOP")),
+    ];
+    let mut world = gemini(vec![Reply::gemini(&signed), says("Again.")]).await;
+    let (client, session) = world.session().await;
+    client.turn(&session, "think").await;
+    let client = world.restart(client, &session).await;
+    client.turn(&session, "again").await;
+    let said = json!([{ "text": "Well.", "thoughtSignature": "sig" }]);
+    assert_eq!(world.wire.last()["contents"][1]["parts"], said);
+}
+
+#[tokio::test]
+async fn how_much_it_thinks_can_be_chosen() {
+    for (model, name, value) in
+        [("gemini-2.5-pro", "thinkingBudget", json!(24_000)), ("gemini-3-pro", "thinkingLevel", json!("HIGH"))]
+    {
+        let world = world(ProviderKind::Gemini, model, vec![says("Yes.")]).await;
+        let (client, session) = world.session().await;
+        let choice = json!({ "sessionId": session, "configId": "thinking", "value": "high" });
+        client.call("session/set_config_option", choice).await.unwrap();
+        client.turn(&session, "think").await;
+        let expected = json!({ "includeThoughts": true, name: value });
+        assert_eq!(world.wire.last()["generationConfig"]["thinkingConfig"], expected);
+    }
+}
+
+#[tokio::test]
 async fn calls_that_come_one_after_the_other_are_all_made() {
     let call = |path: &str| json!([{ "functionCall": { "name": "read_file", "args": { "path": path } } }]);
     let both = Reply::gemini(&[chunk(&call("a"), None), chunk(&call("b"), Some("STOP"))]);
