@@ -113,6 +113,13 @@ pub enum StoreError {
         source: Arc<std::io::Error>,
     },
 
+    /// A file of the store was removed, renamed or replaced while the store was open.
+    #[error("{} was removed, renamed or replaced while the store was open", path.display())]
+    Replaced {
+        /// The file that is not the one that was opened.
+        path: PathBuf,
+    },
+
     /// Another process kept the store locked for too long.
     #[error("the store {} is locked by another process", path.display())]
     Locked {
@@ -200,6 +207,7 @@ impl StoreError {
             Self::Full { .. }
             | Self::ReadOnly { .. }
             | Self::CannotOpen { .. }
+            | Self::Replaced { .. }
             | Self::Locked { .. }
             | Self::NewerSchema { .. }
             | Self::NotAStore { .. }
@@ -240,6 +248,11 @@ impl StoreError {
                     "check who may read and write {} and its folder, or choose another store with `--store`",
                     path.display()
                 )
+            }
+            Self::Replaced { .. } => {
+                "put the file back if it was moved; else end every process that uses the store, and \
+                                      start again. Nothing is written until then"
+                    .to_owned()
             }
             Self::Locked { .. } => "try again; if it goes on, look for a process that holds the file".to_owned(),
             Self::NewerSchema { .. } => "update rejoin".to_owned(),

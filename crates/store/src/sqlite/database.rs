@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior};
 use tokio::sync::Semaphore;
 
-use super::access::{Access, PATIENCE, beside, connect};
+use super::access::{Access, PATIENCE, connect};
+use super::files::{OpenFiles, index_path, log_path};
 use super::threads::Threads;
 use crate::StoreError;
 
@@ -20,6 +22,9 @@ const APPLICATION_ID: i32 = 0x524a_6f4e;
 
 /// How many reads run at once.
 const READERS: usize = 4;
+
+/// How long to wait for a process that is about to make the log and its index, or to remove them.
+const NAMES_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A step from one schema to the next.
 struct Migration {
@@ -63,6 +68,7 @@ struct Shared {
     path: PathBuf,
     /// How it is read.
     access: Access,
+    files: OpenFiles,
     /// The store's own name, made at random when it was.
     id: String,
     idle_readers: Mutex<Vec<Connection>>,
@@ -76,9 +82,11 @@ impl Database {
     /// Opens the file and brings its schema up to date. The connection is the one to write with.
     pub(super) fn open(path: &Path) -> Result<(Self, Connection), StoreError> {
         prepare_file(path)?;
+        check_names(path)?;
         let mut connection = connect(path, Access::Write).map_err(|source| store_error(path, source))?;
         set_up(&mut connection, path)?;
-        Ok((Self::over(path, Access::Read, &connection)?, connection))
+        let files = OpenFiles::of(path, Access::Write)?;
+        Ok((Self::over(path, Access::Read, files, &connection)?, connection))
     }
 
     /// Opens the file, which can't be written, by `access`. The connection refuses to write.
@@ -89,11 +97,12 @@ impl Database {
             // It would have to be brought up to date first.
             return Err(StoreError::ReadOnly { path: path.to_owned() });
         }
-        Ok((Self::over(path, access, &connection)?, connection))
+        let files = OpenFiles::of(path, access)?;
+        Ok((Self::over(path, access, files, &connection)?, connection))
     }
 
     /// The database at `path`, to which `connection` is open.
-    fn over(path: &Path, access: Access, connection: &Connection) -> Result<Self, StoreError> {
+    fn over(path: &Path, access: Access, files: OpenFiles, connection: &Connection) -> Result<Self, StoreError> {
         // A damaged name only makes the cursors of lists that were given before useless.
         let sql = "SELECT value FROM meta WHERE key = 'id'";
         let read =
@@ -102,6 +111,7 @@ impl Database {
         let shared = Shared {
             path: path.to_owned(),
             access,
+            files,
             id: id.map_err(|source| store_error(path, source))?.unwrap_or_default(),
             idle_readers: Mutex::new(Vec::new()),
             permits: Semaphore::new(READERS),
@@ -128,9 +138,12 @@ impl Database {
     /// As [`Database::read`], on this thread.
     pub(super) fn read_here<T>(&self, work: impl FnOnce(&Db<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let idle = self.idle_readers().pop();
-        let reader = match idle {
-            Some(reader) => reader,
-            None => connect(self.path(), self.shared.access).map_err(|source| store_error(self.path(), source))?,
+        let reader = if let Some(reader) = idle {
+            reader
+        } else {
+            // A new connection would make the log anew if its name is gone.
+            self.check_files()?;
+            connect(self.path(), self.shared.access).map_err(|source| store_error(self.path(), source))?
         };
         let done = self.snapshot(&reader, work);
         if reader.is_autocommit() {
@@ -147,7 +160,7 @@ impl Database {
     ) -> Result<T, StoreError> {
         let db = self.on(reader);
         db.execute("BEGIN", [])?;
-        let done = work(&db);
+        let done = self.check_files().and_then(|()| work(&db));
         if db.execute("COMMIT", []).is_err() {
             // Nothing was written, so it does not matter how it ends.
             let _ = db.execute("ROLLBACK", []);
@@ -174,7 +187,26 @@ impl Database {
         let synced = file.sync_data().map_err(error);
         // The log stays the same file as long as a connection is open.
         *log = Some(file);
-        synced
+        synced?;
+        // Only now is it sure that what was synced can be found again.
+        self.check_files()
+    }
+
+    /// Fails with [`StoreError::Replaced`] if the store's files are not the ones that were opened.
+    pub(super) fn check_files(&self) -> Result<(), StoreError> {
+        self.shared.files.check()
+    }
+
+    /// Makes `connection`, which writes and is about to be closed, leave files alone that are not the ones it opened.
+    pub(super) fn before_close(&self, connection: &Connection) {
+        if self.check_files().is_ok() {
+            return;
+        }
+        // The last connection writes the log back and removes it by its name, which may be another's by now.
+        let kept = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        if let Err(error) = kept {
+            tracing::error!(%error, "the store's files were replaced, and closing the store may change them");
+        }
     }
 
     /// Closes the connections that only read, so that the one that writes is the last and tidies up.
@@ -187,8 +219,10 @@ impl Database {
         Db { connection, database: self }
     }
 
-    /// Fails if a newer program has changed the file in a way that this one can't follow.
-    pub(super) fn check_schema(&self, connection: &Connection) -> Result<(), StoreError> {
+    /// Fails if nothing may be written: the files were replaced, or a newer program has changed them in a way that this
+    /// one can't follow.
+    pub(super) fn check_writable(&self, connection: &Connection) -> Result<(), StoreError> {
+        self.shared.files.check_now_and_then()?;
         let error = |source| store_error(self.path(), source);
         let found = schema(&self.on(connection))?;
         if found <= NEWEST || oldest_fit(connection).map_err(error)? <= NEWEST {
@@ -230,6 +264,11 @@ impl Db<'_> {
     /// The file.
     pub(super) fn path(&self) -> &Path {
         self.database.path()
+    }
+
+    /// Fails with [`StoreError::Replaced`] if the store's files are not the ones that were opened.
+    pub(super) fn check_files(&self) -> Result<(), StoreError> {
+        self.database.check_files()
     }
 
     /// What `source` means for the store.
@@ -344,8 +383,7 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
 
 /// Makes the store's files, which are there, their owner's alone.
 fn make_private(path: &Path) -> std::io::Result<()> {
-    for suffix in ["", "-wal", "-shm"] {
-        let file = beside(path, suffix);
+    for file in [path.to_owned(), log_path(path)?, index_path(path)?] {
         match fs::metadata(&file) {
             Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => {
                 fs::set_permissions(&file, Permissions::from_mode(0o600))?;
@@ -360,10 +398,44 @@ fn make_private(path: &Path) -> std::io::Result<()> {
 ///
 /// SQLite has no locks on this file that closing it could undo.
 fn open_log(path: &Path) -> std::io::Result<File> {
-    let file = OpenOptions::new().read(true).write(true).open(beside(path, "-wal"))?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = OpenOptions::new().read(true).write(true).open(log_path(path)?)?;
+    let path = path.canonicalize()?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
     File::open(folder)?.sync_all()?;
     Ok(file)
+}
+
+/// Fails with [`StoreError::Replaced`] if another process has the store open with a log, or an index of it, whose name is
+/// gone.
+///
+/// SQLite would make new ones, with new locks, and both processes would write at once. A process that has the store open
+/// holds a lock on the file itself, too, so that nobody else can have the file alone.
+fn check_names(path: &Path) -> Result<(), StoreError> {
+    let cannot_open = |source| StoreError::CannotOpen { path: path.to_owned(), source: Arc::new(source) };
+    let names = [log_path(path).map_err(cannot_open)?, index_path(path).map_err(cannot_open)?];
+    let missing = || names.iter().find(|name| !name.exists());
+    // An empty file becomes a store later.
+    if missing().is_none() || fs::metadata(path).is_ok_and(|file| file.len() == 0) {
+        return Ok(());
+    }
+    // Another process may be opening the store, or closing it.
+    match patiently_for(NAMES_PATIENCE, || if missing().is_none() { Ok(()) } else { have_alone(path) }) {
+        Err(error) if is_busy(&error) => {
+            Err(StoreError::Replaced { path: missing().map_or_else(|| path.to_owned(), Clone::clone) })
+        }
+        done => done.map_err(|source| store_error(path, source)),
+    }
+}
+
+/// Has the file at `path` alone for a moment. Fails if another process has it open.
+fn have_alone(path: &Path) -> rusqlite::Result<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::ZERO)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // Before the file is read for the first time: then its index is made in memory, and the file is locked instead.
+    connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
 /// Sets the connection to write with up, and brings the schema up to date.
@@ -463,11 +535,15 @@ fn oldest_fit(connection: &Connection) -> rusqlite::Result<u32> {
 }
 
 /// Tries again while another process holds the file: some pragmas do not wait by themselves.
-fn patiently<T>(mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+fn patiently<T>(attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    patiently_for(PATIENCE, attempt)
+}
+
+fn patiently_for<T>(limit: Duration, mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     let begun = Instant::now();
     loop {
         match attempt() {
-            Err(error) if is_busy(&error) && begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(5)),
+            Err(error) if is_busy(&error) && begun.elapsed() < limit => std::thread::sleep(Duration::from_millis(5)),
             done => return done,
         }
     }

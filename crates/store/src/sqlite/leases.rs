@@ -18,6 +18,8 @@ struct Standing {
 }
 
 pub(super) fn acquire(db: &Db<'_>, session: &SessionId, owner: &Owner, now: Timestamp) -> Result<Lease, StoreError> {
+    // A turn begins with this.
+    db.check_files()?;
     let standing = free_to_take(db, session, owner, now)?;
     let token = standing.token + 1;
     let holder = serde_json::to_string(owner).map_err(|error| db.damaged(error.to_string()))?;

@@ -9,6 +9,7 @@ mod append;
 mod content;
 mod database;
 mod delete;
+mod files;
 mod fork;
 mod index;
 mod leases;

@@ -188,7 +188,9 @@ impl Drop for Writer {
         let connection = shared.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
         // The connection that writes must be the last, since only that one can tidy up.
         shared.database.close_readers();
-        drop(connection);
+        if let Some(WriteConnection { connection, .. }) = connection {
+            shared.database.before_close(&connection);
+        }
     }
 }
 
@@ -391,7 +393,7 @@ impl WriteConnection {
         self.commits += 1;
         let db = database.on(&self.connection);
         db.execute("BEGIN IMMEDIATE", [])?;
-        let done = database.check_schema(&self.connection).and_then(|()| work(&db));
+        let done = database.check_writable(&self.connection).and_then(|()| work(&db));
         let done = done.and_then(|()| db.execute("COMMIT", []).map(|_| ()));
         if done.is_err() && !self.connection.is_autocommit() {
             db.execute("ROLLBACK", [])?;
@@ -401,6 +403,7 @@ impl WriteConnection {
 
     /// Fails with [`StoreError::Locked`], without waiting, while someone reads.
     fn scrub(&self, database: &Database, scrub: Scrub) -> Result<(), StoreError> {
+        database.check_files()?;
         let db = database.on(&self.connection);
         let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
         let size: u64 = db.query_one(sql, [], |row| row.get(0))?.unwrap_or_default();
@@ -436,7 +439,9 @@ impl WriteConnection {
     /// Writes as much of the write-ahead log back as nobody reads. What is left is written another time.
     fn checkpoint(&self, database: &Database) {
         let db = database.on(&self.connection);
-        if let Err(error) = db.query_one("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
+        let written =
+            database.check_files().and_then(|()| db.query_one("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
+        if let Err(error) = written {
             tracing::warn!(%error, "the write-ahead log could not be written back; it grows");
         }
     }

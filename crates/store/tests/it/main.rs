@@ -6,5 +6,6 @@
 mod contract;
 mod crash;
 mod damage;
+mod replaced;
 mod sqlite;
 mod take_in;
