@@ -259,6 +259,13 @@ impl Shared {
         true
     }
 
+    /// The task of the session `id` broke down: another one takes its place, and ends what it left.
+    pub(crate) fn recover(self: &Arc<Self>, id: &SessionId) {
+        self.lock().remove(id);
+        self.count.send_modify(|count| *count -= 1);
+        self.tell(id, Command::Recover);
+    }
+
     /// Sees to an errand beside everything else; the end waits for it, but not for long.
     pub(crate) fn see_to(self: &Arc<Self>, errand: impl Future<Output = ()> + Send + 'static) {
         self.errands.send_modify(|count| *count += 1);

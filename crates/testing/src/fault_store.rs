@@ -1,6 +1,6 @@
 //! A store that fails when it is told to.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -12,10 +12,13 @@ use rejoin_transcript::{Entry, EntryNumber, Fact, Session, SessionId, Step, Time
 
 use crate::sessions::owner;
 
-/// A store around another whose appends can be made to fail, as if the disk were full.
+/// A store around another whose appends can be made to fail, as if the disk were full, or to break down.
 pub struct FaultStore {
     inner: Arc<dyn SessionStore>,
     is_full: AtomicBool,
+    /// How many appends fail yet.
+    failing: AtomicUsize,
+    is_broken: AtomicBool,
     /// On whose behalf leases are taken; by default on that of whoever asks.
     owner: Option<Owner>,
     created: Mutex<Vec<SessionId>>,
@@ -33,7 +36,9 @@ impl FaultStore {
     }
 
     fn around(inner: Arc<dyn SessionStore>, owner: Option<Owner>) -> Arc<Self> {
-        Arc::new(Self { inner, is_full: AtomicBool::new(false), owner, created: Mutex::default() })
+        let no = || AtomicBool::new(false);
+        let failing = AtomicUsize::new(0);
+        Arc::new(Self { inner, is_full: no(), failing, is_broken: no(), owner, created: Mutex::default() })
     }
 
     /// The sessions that were made, in order, also those that no list shows.
@@ -44,6 +49,16 @@ impl FaultStore {
     /// From now on appends fail, or work again.
     pub fn set_full(&self, is_full: bool) {
         self.is_full.store(is_full, Ordering::SeqCst);
+    }
+
+    /// The next `count` appends fail.
+    pub fn fail_appends(&self, count: usize) {
+        self.failing.store(count, Ordering::SeqCst);
+    }
+
+    /// The next append panics.
+    pub fn break_down(&self) {
+        self.is_broken.store(true, Ordering::SeqCst);
     }
 }
 
@@ -56,7 +71,9 @@ impl SessionStore for FaultStore {
         steps: Vec<Step>,
         facts: Vec<Fact>,
     ) -> Result<EntryNumber, StoreError> {
-        if self.is_full.load(Ordering::SeqCst) {
+        assert!(!self.is_broken.swap(false, Ordering::SeqCst), "the store was told to break down");
+        let is_failing = self.failing.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1));
+        if is_failing.is_ok() || self.is_full.load(Ordering::SeqCst) {
             return Err(full());
         }
         self.inner.append(lease, after, steps, facts).await

@@ -34,6 +34,7 @@ impl Live {
             self.note_left_in_order().await;
         }
         self.leave_agent();
+        self.end_unended().await;
         if let Some(recorder) = &mut self.recorder {
             recorder.release().await;
         }

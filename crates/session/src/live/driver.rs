@@ -110,6 +110,7 @@ impl Live {
     }
 
     async fn begin(&mut self, turn: u32, ticket: Ticket) -> Result<(), Error> {
+        self.end_before_next().await?;
         let facts = &self.session()?.facts;
         let (cwd, title) = (facts.cwd.raw.clone(), facts.title().map(str::to_owned));
         if !Path::new(&cwd).is_dir() {
@@ -163,6 +164,9 @@ impl Live {
         self.turn = Turn::After(turn);
         if std::mem::take(&mut self.must_reopen) {
             self.leave_agent();
+        }
+        if let Err(error) = &recorded {
+            self.note_unended(error);
         }
         recorded?;
         Ok(self.recorder()?.flush().await?)

@@ -16,11 +16,14 @@ mod recording;
 mod remarks;
 mod subscribers;
 mod terminals;
+mod unended;
 
 use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use rejoin_store::StoreError;
 use rejoin_transcript::{InForce, Json, MessageIds, OpenWork, Session, SessionId, Turn};
 use rejoin_wire::{Outcome, RequestId};
@@ -41,6 +44,7 @@ use agent_side::AgentSide;
 use asks::Asks;
 use subscribers::Subscribers;
 use terminals::Terminals;
+use unended::Unended;
 
 /// The way to a live session.
 pub(crate) type Mailbox = mpsc::UnboundedSender<Command>;
@@ -70,6 +74,8 @@ pub(crate) enum Command {
     Chosen(Box<Chosen>),
     /// A client's connection ended.
     Detach(Arc<Client>),
+    /// The task that ran the session broke down, and may have left a turn unended.
+    Recover,
     /// Everything ends.
     End,
 }
@@ -161,6 +167,8 @@ pub(crate) struct Live {
     lost: Option<&'static str>,
     /// Whether the agent that had the session ended out of order.
     is_agent_lost: bool,
+    /// The turn whose end could not be recorded.
+    unended: Option<Unended>,
     /// When to look whether others use the session.
     next_look: Instant,
     deadline: Option<(u32, Instant)>,
@@ -200,12 +208,18 @@ impl Live {
             repeated: 0,
             lost: None,
             is_agent_lost: false,
+            unended: None,
             next_look: Instant::now(),
             deadline: None,
             renewal: Instant::now(),
             is_ending: false,
         };
-        tokio::spawn(live.run(commands));
+        tokio::spawn(async move {
+            let (layer, id) = (Arc::clone(&live.layer), live.id.clone());
+            if AssertUnwindSafe(live.run(commands)).catch_unwind().await.is_err() {
+                layer.recover(&id);
+            }
+        });
         mailbox
     }
 
@@ -219,6 +233,7 @@ impl Live {
                 continue;
             }
             let (deadline, is_in_the_way) = (self.deadline, self.may_be_in_the_way());
+            let next_try = self.unended.as_ref().map(|unended| unended.next_try).filter(|_| !self.machine.is_in_turn());
             tokio::select! {
                 biased;
                 Some(command) = commands.recv() => self.command(command).await,
@@ -229,6 +244,9 @@ impl Live {
                     }
                 }
                 () = sleep_until(self.renewal), if self.machine.is_in_turn() => self.renew().await,
+                () = async { sleep_until(next_try.unwrap_or_else(Instant::now)).await }, if next_try.is_some() => {
+                    self.end_unended().await;
+                }
                 () = sleep_until(self.next_look), if is_in_the_way => self.look_for_others().await,
             }
             self.pass_waiting();
@@ -241,7 +259,8 @@ impl Live {
     /// Whether nobody needs this task: what it knows is in the store.
     fn is_unused(&self) -> bool {
         let is_idle = !self.machine.is_in_turn() && self.held.is_empty() && self.waiting.is_empty();
-        is_idle && matches!(self.agent, AgentSide::Closed) && (self.subscribers.is_empty() || self.is_ending)
+        let is_needed = !self.subscribers.is_empty() || self.unended.is_some();
+        is_idle && matches!(self.agent, AgentSide::Closed) && (!is_needed || self.is_ending)
     }
 
     /// Whether the session is open here, for any client.
@@ -256,7 +275,9 @@ impl Live {
             Command::Cancel | Command::TakeBack(..) | Command::Notify { .. } => {
                 self.machine.is_closing() && !self.held.is_empty()
             }
-            Command::Answered { .. } | Command::Chosen(_) | Command::Detach(_) | Command::End => false,
+            Command::Answered { .. } | Command::Chosen(_) | Command::Detach(_) | Command::Recover | Command::End => {
+                false
+            }
         };
         if is_for_later {
             self.held.push_back(command);
@@ -280,6 +301,7 @@ impl Live {
                 self.subscribers.remove(&client);
                 self.ask_others(&client);
             }
+            Command::Recover => self.recover().await,
             Command::End => {
                 self.is_ending = true;
                 self.handle(Event::Closing).await;
@@ -344,6 +366,7 @@ impl Live {
         if recorder.take().await? {
             self.leave_agent();
         }
+        self.unended = None;
         let turns = self.session()?.facts.turns;
         self.skip_to(turns);
         Ok(())
@@ -397,5 +420,12 @@ impl Live {
         {
             tracing::warn!(session = %self.id, %error, "the right to write could not be renewed");
         }
+    }
+}
+
+impl Drop for Live {
+    /// A task that broke down leaves its agent as one does that has ended.
+    fn drop(&mut self) {
+        self.agent.leave();
     }
 }

@@ -30,7 +30,7 @@ impl Prompt {
         let ready = match live.adopt(responder.client()) {
             // A turn that runs holds the right to write already.
             Ok(()) if live.machine.is_in_turn() => Ok(()),
-            Ok(()) => live.take().await,
+            Ok(()) => live.take_for_turn().await,
             Err(error) => Err(error),
         };
         match ready {

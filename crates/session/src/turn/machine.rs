@@ -163,13 +163,10 @@ impl Machine {
             Event::StoreFailed(error) => {
                 if let Phase::Opening(ticket) | Phase::Running { ticket, .. } = self.phase {
                     let has_prompt = matches!(self.phase, Phase::Running { .. });
-                    // The end of the turn can't be recorded either: whoever opens the session next does that.
-                    self.phase = Phase::Idle;
                     self.cancel_asks(|_| true, &mut effects);
                     effects.extend(has_prompt.then_some(Effect::SendCancel));
                     effects.push(Effect::AbandonAgent);
-                    effects.push(Effect::Answer { ticket, answer: Answer::Failed(error) });
-                    self.go_on(&mut effects);
+                    self.end(ticket, End::Failed(error.clone()), Answer::Failed(error), &mut effects);
                 }
             }
         }

@@ -329,10 +329,10 @@ fn when_the_store_fails_the_prompt_is_told_and_the_agent_let_go() {
         prompt 1 -> begin 1 for 1, open
         ready -> send 1 for 1
         permission 1 ->
-        store-failed -> cancel-ask 1, send-cancel, abandon, answer 1 failed
+        store-failed -> cancel-ask 1, send-cancel, abandon, end 1 failed, answer 1 failed
         stop 1 end_turn ->
         prompt 2 -> begin 2 for 2, open
-        store-failed -> abandon, answer 2 failed
+        store-failed -> abandon, end 2 failed, answer 2 failed
         ",
     );
 }

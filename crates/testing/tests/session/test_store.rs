@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rejoin_store::{SessionStore, SqliteStore};
-use rejoin_testing::{Event, FaultStore, TempStore, fold, replay_all};
-use rejoin_transcript::SessionId;
+use rejoin_testing::{Event, FaultStore, TempStore, fold, read_all, replay_all};
+use rejoin_transcript::{SessionId, StepKind};
 use rejoin_wire::Direction;
 use serde_json::{Value, json};
 
@@ -28,13 +28,15 @@ async fn what_cannot_be_kept_is_not_shown_and_the_next_prompt_works_when_the_sto
 
     assert_eq!((error.code(), still.code(), reason.as_str()), (-32012, -32012, "end_turn"));
     let replay = world.client().await.load(&session, world.cwd()).await;
-    let said = |updates: &[Value]| -> Vec<String> {
-        let updates: Vec<Value> =
-            updates.iter().filter(|one| one["_meta"]["rejoin"]["notice"].is_null()).cloned().collect();
-        fold(&updates).into_iter().filter(|line| line.starts_with("agent")).collect()
-    };
     assert_eq!(said(&client.updates(&session)), ["agent: one", "agent: three"]);
     assert_eq!(said(&replay), ["agent: one", "agent: three"]);
+}
+
+/// What the agent said in `updates`.
+fn said(updates: &[Value]) -> Vec<String> {
+    let updates: Vec<Value> =
+        updates.iter().filter(|one| one["_meta"]["rejoin"]["notice"].is_null()).cloned().collect();
+    fold(&updates).into_iter().filter(|line| line.starts_with("agent")).collect()
 }
 
 #[tokio::test]
@@ -134,6 +136,80 @@ async fn a_turn_that_runs_elsewhere_can_be_read_and_conflicts_with_a_prompt() {
     assert_eq!(fold(&replay)[1..], ["agent: one"]);
     assert_eq!((error.code(), &data["kind"], &data["owner"]["host"]), (-32011, &json!("session_in_use"), &json!("a")));
     assert_eq!(reason, "end_turn");
+}
+
+/// Has a turn of the prompt `text`, which stands at a gate, fail in one of two processes on one host by `fault`, which
+/// `mend` ends; then the other process prompts.
+async fn check_gives_way(text: &str, fault: fn(&FaultStore), mend: fn(&FaultStore), stays: bool) {
+    let kept = TempStore::new();
+    let open = || Arc::new(SqliteStore::open(kept.store.path()).unwrap());
+    let (here, there) = (FaultStore::elsewhere(open(), "a"), FaultStore::elsewhere(open(), "b"));
+    let (first, second) = (plain_agent().store(here.clone()).start(), plain_agent().store(there).start());
+    let (client, session) = first.client_with_session().await;
+    let turn = client.prompt(&session, text).await;
+    client.until_said(&session, "one").await;
+    fault(&here);
+    client.go(&session).await;
+    let _failed = turn.error().await;
+    let mut client = Some(client);
+    if !stays && let Some(client) = client.take() {
+        client.leave().await;
+    }
+    mend(&here);
+
+    let other = second.client().await;
+    other.load(&session, first.cwd()).await;
+    let reason = other.turn(&session, "say two").await;
+
+    let replay = second.client().await.load(&session, first.cwd()).await;
+    assert_eq!((reason.as_str(), said(&replay)), ("end_turn", vec!["agent: one".to_owned(), "agent: two".to_owned()]));
+}
+
+#[tokio::test]
+async fn an_owner_gives_way_whatever_ended_its_turn() {
+    let (full, free) = (|store: &FaultStore| store.set_full(true), |store: &FaultStore| store.set_full(false));
+    for stays in [true, false] {
+        check_gives_way("say one\ngate\nsay hidden", full, free, stays).await;
+        check_gives_way("say one\ngate", full, free, stays).await;
+        check_gives_way("say one\ngate\nsay hidden", FaultStore::break_down, |_| {}, stays).await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_whose_task_broke_down_goes_on() {
+    let store = FaultStore::new();
+    let world = plain_agent().store(store.clone()).start();
+    let (client, session) = world.client_with_session().await;
+    let turn = client.prompt(&session, "say one\ngate\nsay hidden").await;
+    client.until_said(&session, "one").await;
+
+    store.break_down();
+    client.go(&session).await;
+    turn.error().await;
+    client.load(&session, world.cwd()).await;
+
+    assert_eq!(client.turn(&session, "say two").await, "end_turn");
+}
+
+#[tokio::test]
+async fn a_turn_that_a_passing_failure_cut_off_ends_before_the_next_begins() {
+    let store = FaultStore::new();
+    let world = plain_agent().store(store.clone()).start();
+    let (client, session) = world.client_with_session().await;
+    for failures in [1, 2] {
+        let turn = client.prompt(&session, &format!("say {failures} to come\ngate\nsay hidden")).await;
+        client.until_said(&session, &format!("{failures} to come")).await;
+        let next = client.prompt(&session, "say two").await;
+
+        store.fail_appends(failures);
+        client.go(&session).await;
+
+        assert_eq!((turn.error().await.code(), next.result().await["stopReason"].clone()), (-32012, json!("end_turn")));
+    }
+    let entries = read_all(&*store, &SessionId::parse(&session).unwrap()).await;
+    let is_edge = |kind: &StepKind| matches!(kind, StepKind::Prompt | StepKind::TurnEnded);
+    let edges: Vec<StepKind> = entries.iter().map(|entry| entry.step.kind).filter(is_edge).collect();
+    assert_eq!(edges, [StepKind::Prompt, StepKind::TurnEnded].repeat(4));
 }
 
 #[tokio::test]
