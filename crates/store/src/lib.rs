@@ -6,6 +6,7 @@
 
 mod advance;
 mod agent_sessions;
+mod ahead;
 mod begun;
 mod cut;
 mod error;
@@ -69,6 +70,9 @@ pub trait SessionStore: Send + Sync {
     async fn resolve(&self, owner: &str, prefix: &str) -> Result<SessionId, StoreError>;
 
     /// Takes the right to write a session.
+    ///
+    /// Sessions of the same owner that were stamped by a clock that was ahead are stamped with the time that it is, so
+    /// that what is used from now on is listed before them.
     ///
     /// Fails with [`StoreError::InUse`] while another, living owner runs a turn of it.
     async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError>;

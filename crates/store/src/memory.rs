@@ -9,6 +9,7 @@ use rejoin_transcript::{
     Entry, EntryNumber, Fact, Item, Session, SessionFacts, SessionId, Shelf, Step, Timestamp, View,
 };
 
+use crate::ahead::{latest_stamp, stamps};
 use crate::fork::become_fork;
 use crate::lease::{Held, is_busy, is_held, is_orphaned, may_take_over};
 use crate::list::{Place, read_cursor, write_cursor};
@@ -108,6 +109,21 @@ fn insert(sessions: &mut BTreeMap<SessionId, Kept>, session: Session, entries: V
     Ok(())
 }
 
+/// Stamps the listed sessions of `owner` that are ahead of `now` with that, in their order.
+fn bring_back(sessions: &mut BTreeMap<SessionId, Kept>, owner: &str, now: Timestamp) {
+    let is_ahead = |kept: &&mut Kept| {
+        let facts = &kept.session.facts;
+        let is_listed = matches!(facts.shelf(), Shelf::Listed | Shelf::Archived);
+        facts.owner == owner && is_listed && facts.updated_at > latest_stamp(now)
+    };
+    let mut ahead: Vec<&mut Kept> = sessions.values_mut().filter(is_ahead).collect();
+    ahead.sort_unstable_by_key(|kept| (kept.session.facts.updated_at, kept.row));
+    let new = stamps(ahead.len(), now);
+    for (kept, stamp) in ahead.into_iter().zip(new) {
+        kept.session.facts.updated_at = stamp;
+    }
+}
+
 #[async_trait]
 impl SessionStore for MemoryStore {
     async fn create(&self, session: Session) -> Result<(), StoreError> {
@@ -139,8 +155,12 @@ impl SessionStore for MemoryStore {
 
     async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError> {
         let now = crate::now();
-        self.with(session, |kept| {
+        let whose = self.with(session, |kept| {
             kept.check_free(owner, now)?;
+            Ok(kept.session.facts.owner.clone())
+        })?;
+        bring_back(&mut self.sessions(), &whose, now);
+        self.with(session, |kept| {
             let is_orphaned = is_orphaned(kept.held.as_ref(), owner);
             kept.token += 1;
             kept.held = Some(Held { owner: owner.clone(), since: now, until: now.plus_millis(owner.lease_millis) });

@@ -3,6 +3,7 @@
 use rejoin_transcript::{EntryNumber, SessionId, Timestamp};
 use rusqlite::{Row, params};
 
+use super::clock;
 use super::database::Db;
 use super::read;
 use super::rows::{Log, not_found};
@@ -12,6 +13,8 @@ use crate::{Lease, Owner, StoreError};
 /// A session's lease, and whether a turn is running.
 struct Standing {
     log: Log,
+    /// Whose session it is.
+    owner: String,
     token: u64,
     held: Option<Held>,
     running_since: Option<EntryNumber>,
@@ -21,6 +24,7 @@ pub(super) fn acquire(db: &Db<'_>, session: &SessionId, owner: &Owner, now: Time
     // A turn begins with this.
     db.check_files()?;
     let standing = free_to_take(db, session, owner, now)?;
+    clock::bring_back(db, &standing.owner, now)?;
     let token = standing.token + 1;
     let holder = serde_json::to_string(owner).map_err(|error| db.damaged(error.to_string()))?;
     db.execute(
@@ -92,8 +96,8 @@ fn find_standing(db: &Db<'_>, session: &SessionId) -> Result<Standing, StoreErro
         let time = |column| Timestamp::from_millis(row.get(column).unwrap_or_default());
         let held = owner.map(|owner| Held { owner, since: time(3), until: time(4) });
         let running_since = row.get::<_, Option<u32>>(5)?.map(EntryNumber::new);
-        Ok(Standing { log: Log(row.get(0)?), token: row.get(1)?, held, running_since })
+        Ok(Standing { log: Log(row.get(0)?), owner: row.get(6)?, token: row.get(1)?, held, running_since })
     };
-    let sql = "SELECT log, token, holder, held_since, held_until, running_since FROM session WHERE id = ?1";
+    let sql = "SELECT log, token, holder, held_since, held_until, running_since, owner FROM session WHERE id = ?1";
     db.query_one(sql, [session.as_str()], read)?.ok_or_else(|| not_found(session))
 }

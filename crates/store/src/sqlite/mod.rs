@@ -6,6 +6,7 @@
 
 mod access;
 mod append;
+mod clock;
 mod content;
 mod database;
 mod delete;

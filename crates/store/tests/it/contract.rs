@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rejoin_store::{
     ArchivedFilter, Cursor, ListFilter, MemoryStore, Owner, Page, ReplayPlace, Retention, Run, SearchOrder,
-    SearchQuery, SessionStore, StoreError, fork_point, new_session_id, replay_pages,
+    SearchQuery, SessionStore, StoreError, fork_point, new_session_id, now, replay_pages,
 };
 use rejoin_transcript::{
     Audience, EntryNumber, Fact, InForce, Json, LayerKind, Parent, SessionId, Step, StepKind, Turn,
@@ -53,6 +53,8 @@ promises! {
     a_replay_ends_where_the_session_does
     lists_are_newest_first_in_pages_without_repeats
     lists_are_filtered_exactly
+    what_is_used_now_is_listed_before_what_a_clock_stamped_that_was_ahead
+    a_clock_that_is_behind_stamps_nothing
     never_prompted_sessions_are_not_listed
     foreign_cursors_are_refused
     a_fork_shares_the_past_and_not_the_future
@@ -363,6 +365,47 @@ async fn lists_are_filtered_exactly(store: &dyn SessionStore) {
     assert_eq!(count(Some("/work"), Some("b")).await, 1);
     assert_eq!(count(None, Some("a")).await, 2);
     assert_eq!(count(Some("/wor"), None).await, 0);
+}
+
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// Makes a session that was last used `days` after now.
+async fn create_used_after(store: &dyn SessionStore, days: i64) -> SessionId {
+    let mut session = session_in("/p");
+    (session.facts.turns, session.facts.updated_at) = (1, now().plus_millis(days * DAY));
+    let id = session.facts.session_id.clone();
+    store.create(session).await.unwrap();
+    id
+}
+
+async fn what_is_used_now_is_listed_before_what_a_clock_stamped_that_was_ahead(store: &dyn SessionStore) {
+    let mut made = Vec::new();
+    for days in [3_650, 1, -1] {
+        made.push(create_used_after(store, days).await);
+    }
+    assert_eq!(walk(store, &ListFilter::default(), 50).await, made);
+
+    let (used, lease) = create_and_acquire(store).await;
+    let mut step = prompt(1, "a");
+    step.at = now();
+    store.append(&lease, EntryNumber::START, vec![step], Vec::new()).await.unwrap();
+
+    let last = store.session(&made[0]).await.unwrap().facts.updated_at;
+    made.insert(0, used);
+    assert_eq!((walk(store, &ListFilter::default(), 50).await, last <= now()), (made, true));
+}
+
+async fn a_clock_that_is_behind_stamps_nothing(store: &dyn SessionStore) {
+    let mut made = Vec::new();
+    for _ in 0..=100 {
+        made.push(create_used_after(store, 1).await);
+    }
+    made.reverse();
+
+    store.acquire(&made[50], &owner("a")).await.unwrap();
+
+    let last = store.session(&made[50]).await.unwrap().facts.updated_at;
+    assert_eq!((walk(store, &ListFilter::default(), 200).await, last > now()), (made, true));
 }
 
 async fn never_prompted_sessions_are_not_listed(store: &dyn SessionStore) {
