@@ -286,6 +286,10 @@ impl Telling {
                 let error = RpcError::new(RpcError::INTERNAL, "no client is there to ask");
                 self.link.respond(&id, Err(&error));
             }
+            // What was said can't be told whole.
+            Some(AgentEvent::LeftOut { reason }) => {
+                return Err(Error::Agent(RpcError::new(RpcError::LINE_TOO_LONG, reason)));
+            }
             Some(AgentEvent::Gone(error)) => return Err(error),
             Some(_) => {}
             None => self.finish(),

@@ -91,7 +91,7 @@ impl Desk<'_> {
             Received::Response { tag, outcome } => self.client.answered(tag, outcome),
             // Nobody is there to answer any more; whoever asked finds out by itself.
             Received::Abandoned { .. } => {}
-            Received::Unreadable { id, error } => {
+            Received::Unreadable { id, error, .. } => {
                 let line = match id.or_else(|| RequestId::parse("null")) {
                     Some(id) => response_line(&id, Err(&error)),
                     None => return,

@@ -51,6 +51,8 @@ pub enum Received<T> {
         id: Option<RequestId>,
         /// What to answer. Never holds any part of the line.
         error: RpcError,
+        /// How the line began, if it was too long: what it was about is mostly in there. Else empty.
+        head: String,
     },
 }
 
@@ -279,11 +281,11 @@ fn receive<T>(read: Result<Message, NoMessage>, open: &Mutex<OpenRequests<T>>) -
             }
             Received::Response { tag: tag?, outcome }
         }
-        Err(NoMessage { id, error, reply }) => {
+        Err(NoMessage { id, error, reply, head }) => {
             let answered = reply.and_then(|reply| Some((lock(open).take(&reply.0)?, reply.1)));
             match answered {
                 Some((tag, outcome)) => Received::Response { tag, outcome },
-                None => Received::Unreadable { id, error },
+                None => Received::Unreadable { id, error, head },
             }
         }
     })

@@ -86,6 +86,8 @@ pub(crate) struct NoMessage {
     pub(crate) error: RpcError,
     /// The request that it seems to answer, and how that ends if somebody waits for it: nothing else will come.
     pub(crate) reply: Option<Box<(RequestId, Outcome)>>,
+    /// How the line began, if it was too long; else empty.
+    pub(crate) head: String,
 }
 
 impl Message {
@@ -130,7 +132,7 @@ impl NoMessage {
     /// A line that is not UTF-8 from the byte at `valid_up_to` on.
     pub(crate) fn not_utf8(valid_up_to: usize) -> Self {
         let message = format!("the line is not UTF-8 at byte {}", valid_up_to + 1);
-        Self { id: None, error: RpcError::new(RpcError::PARSE_ERROR, message), reply: None }
+        Self { id: None, error: RpcError::new(RpcError::PARSE_ERROR, message), reply: None, head: String::new() }
     }
 
     /// A line of more than `limit` bytes, which begins with `head`.
@@ -143,7 +145,7 @@ impl NoMessage {
             Some(Glimpse::Answer(id)) => (None, Some(Box::new((id, Err(error(unreadable(&message))))))),
             None => (None, None),
         };
-        Self { id, error: error(message), reply }
+        Self { id, error: error(message), reply, head: head.to_owned() }
     }
 
     /// The same, with what can be seen in `line` of the request that it answers.
@@ -154,7 +156,7 @@ impl NoMessage {
     }
 
     fn invalid(id: Option<RequestId>, message: &str) -> Self {
-        Self { id, error: RpcError::new(RpcError::INVALID_REQUEST, message), reply: None }
+        Self { id, error: RpcError::new(RpcError::INVALID_REQUEST, message), reply: None, head: String::new() }
     }
 
     /// What is wrong with `line`, which is not an object.
@@ -166,7 +168,12 @@ impl NoMessage {
             Err(error) => {
                 // Only the place is taken from the error, whose text may quote the line.
                 let message = format!("the line is not JSON at column {}", error.column());
-                Self { id: None, error: RpcError::new(RpcError::PARSE_ERROR, message), reply: None }
+                Self {
+                    id: None,
+                    error: RpcError::new(RpcError::PARSE_ERROR, message),
+                    reply: None,
+                    head: String::new(),
+                }
             }
         }
     }

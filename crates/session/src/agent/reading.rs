@@ -29,11 +29,13 @@ impl Link {
                 Received::Request { id, method, params } => self.asked(id, method, params).await,
                 Received::Response { tag, outcome } => self.answered(tag, outcome).await,
                 Received::Abandoned { tag } => abandoned.push(tag),
-                Received::Unreadable { id, error } => {
+                Received::Unreadable { id, error, head } => {
                     tracing::warn!(agent = self.program(), %error, "a line of the agent is no message, and was skipped");
-                    // It asked for something, and waits.
-                    if let Some(id) = id.filter(|_| error.code() == RpcError::LINE_TOO_LONG) {
-                        self.respond(&id, Err(&error));
+                    match id {
+                        _ if error.code() != RpcError::LINE_TOO_LONG => {}
+                        // It asked for something, and waits.
+                        Some(id) => self.respond(&id, Err(&error)),
+                        None => self.left_out(&head, &error).await,
                     }
                 }
             }
@@ -129,6 +131,19 @@ impl Link {
         }
     }
 
+    /// A line that begins with `head` was left out: tells the session that it was for, or all if that can't be seen.
+    async fn left_out(&self, head: &str, error: &RpcError) {
+        let event = || AgentEvent::LeftOut { reason: error.message().to_owned() };
+        if let Some(session) = session_in(head) {
+            return self.hand_on(&session, event()).await;
+        }
+        let sessions = self.lock().live();
+        for events in sessions {
+            // One that is gone needs not know.
+            let _ = events.send(event()).await;
+        }
+    }
+
     async fn hand_on(&self, session: &str, event: AgentEvent) {
         let destination = self.lock().destination(session, event);
         let undelivered = match destination {
@@ -155,6 +170,7 @@ impl Link {
                 }
             }
             AgentEvent::Update(_)
+            | AgentEvent::LeftOut { .. }
             | AgentEvent::TookBack { .. }
             | AgentEvent::Told { .. }
             | AgentEvent::Passed { .. }
@@ -192,6 +208,33 @@ pub(super) fn session_of(params: &RawValue) -> Option<String> {
     Some(Members::read(params.get())?.get_string("sessionId")?.into_owned())
 }
 
+/// The session that a line is about which begins with `head`, as far as that can be seen.
+fn session_in(head: &str) -> Option<String> {
+    const KEY: &str = "\"sessionId\"";
+    let value = head[head.find(KEY)? + KEY.len()..].trim_start().strip_prefix(':')?.trim_start();
+    let mut values = serde_json::Deserializer::from_str(value).into_iter::<String>();
+    values.next()?.ok()
+}
+
 fn empty_object() -> Box<RawValue> {
     serde_json::value::to_raw_value(&serde_json::Map::new()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_session_is_seen_in_the_beginning_of_a_line() {
+        let head =
+            r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId" : "a\"b","update":{"content":"xx"#;
+        assert_eq!(session_in(head).as_deref(), Some("a\"b"));
+    }
+
+    #[test]
+    fn a_session_that_is_only_quoted_or_cut_off_is_not_seen() {
+        for head in [r#"{"text":"\"sessionId\":\"a\""#, r#"{"sessionId":"abc"#, r#"{"sessionId":7,"#, "{"] {
+            assert_eq!(session_in(head), None, "{head}");
+        }
+    }
 }

@@ -27,6 +27,8 @@ pub(crate) enum AgentEvent {
     Update(AgentUpdate),
     /// A request.
     Asked { id: RequestId, method: String, params: Box<RawValue> },
+    /// Something it said was left out, for this reason.
+    LeftOut { reason: String },
     /// It took a request back.
     TookBack { id: RequestId },
     /// Any other notification.
@@ -237,6 +239,11 @@ impl Routes {
             Route::Live(events) => Some(events.clone()),
             Route::Restoring(_) => None,
         }
+    }
+
+    /// The ways to all running sessions.
+    pub(crate) fn live(&self) -> Vec<mpsc::Sender<AgentEvent>> {
+        self.sessions.keys().filter_map(|id| self.events(id)).collect()
     }
 
     /// The session `id` is no longer here.

@@ -74,6 +74,10 @@ impl Live {
                     self.sent.has_heard = true;
                     self.asked(id, method, params).await;
                 }
+                AgentEvent::LeftOut { reason } => {
+                    self.sent.has_heard = true;
+                    self.say_left_out(&reason).await;
+                }
                 AgentEvent::TookBack { id } => self.took_back(&id),
                 AgentEvent::Told { method, params } => {
                     let params = replace_member(params.get(), "sessionId", &write_string(self.id.as_str()));

@@ -8,6 +8,7 @@ use super::Live;
 use crate::Error;
 use crate::agent::Remark;
 use crate::policy::new_message_id;
+use crate::turn::Event;
 
 impl Live {
     /// Says something to the clients, which is no part of the conversation: by a notice, or, to those that can't show
@@ -21,6 +22,19 @@ impl Live {
         self.subscribers.show(&self.id, &notice.finish());
         if self.subscribers.is_any_without_notices() || self.subscribers.is_empty() {
             self.unsaid.push(remark);
+        }
+    }
+
+    /// Tells the clients that something the agent said was left out because of `reason`: at once, if a turn runs.
+    pub(super) async fn say_left_out(&mut self, reason: &str) {
+        self.say(Remark {
+            title: "A message of the agent was left out".to_owned(),
+            description: format!("It is neither shown nor kept: {reason}. Everything else is."),
+        });
+        if self.machine.is_in_turn()
+            && let Err(error) = self.say_unsaid().await
+        {
+            self.handle(Event::StoreFailed(error)).await;
         }
     }
 

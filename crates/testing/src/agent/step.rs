@@ -7,6 +7,8 @@ use serde_json::Value;
 pub enum Step {
     /// `say TEXT`: a message.
     Say(String),
+    /// `big MIB`: a message of so many mebibytes.
+    Big(usize),
     /// `think TEXT`: a thought.
     Think(String),
     /// `stream N`: one message in the chunks `0 `, `1 `, …
@@ -65,6 +67,7 @@ impl Step {
         let json = || serde_json::from_str(if second.is_empty() { "{}" } else { second }).ok();
         Some(match name {
             "say" => Self::Say(text),
+            "big" => Self::Big(rest.parse().ok()?),
             "think" => Self::Think(text),
             "stream" => Self::Stream(rest.parse().ok()?),
             "tool" => Self::Tool(one, other),

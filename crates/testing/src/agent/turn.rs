@@ -88,6 +88,7 @@ impl Turn {
     async fn step(&mut self, step: Step) -> Result<(), End> {
         match step {
             Step::Say(text) => self.say(&text).await,
+            Step::Big(mebibytes) => self.say(&"x".repeat(mebibytes * 1024 * 1024)).await,
             Step::Think(text) => self.send(&chunk("agent_thought_chunk", &text, self.new_id().as_ref())).await,
             Step::Stream(n_chunks) => {
                 let id = self.new_id();

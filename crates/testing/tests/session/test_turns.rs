@@ -350,3 +350,22 @@ async fn a_cancel_behind_a_prompt_that_waits_for_a_close_is_not_lost() {
         assert_eq!(reasons, ("cancelled".into(), "cancelled".into()), "by its id: {is_request}");
     }
 }
+
+#[tokio::test]
+async fn a_client_is_told_in_the_turn_of_a_message_that_is_too_long() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    let noticing = world.client_that_can(json!({ "session": { "notices": {} } })).await;
+    noticing.load(&session, world.cwd()).await;
+
+    let reason = client.turn(&session, "say one\nbig 65\nsay two").await;
+
+    let said = fold(&client.updates(&session));
+    let remark = "A message of the agent was left out. It is neither shown nor kept: the line is longer than 67108864 \
+                  bytes. Everything else is.";
+    assert_eq!((reason.as_str(), said.len(), said[1].contains(remark)), ("end_turn", 3, true), "{said:?}");
+    assert_eq!((said[0].as_str(), said[2].as_str()), ("agent: one", "agent: two"));
+    let is_notice = |update: &&Value| update["sessionUpdate"] == "notice";
+    let notices: Vec<Value> = noticing.updates(&session).iter().filter(is_notice).cloned().collect();
+    assert_eq!((notices.len(), &notices[0]["title"]), (1, &json!("A message of the agent was left out")));
+}

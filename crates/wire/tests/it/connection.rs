@@ -28,7 +28,7 @@ fn short(received: Option<Received<&str>>) -> String {
         Some(Received::Response { tag, outcome: Ok(result) }) => format!("{tag}: {result}"),
         Some(Received::Response { tag, outcome: Err(error) }) => format!("{tag}: error {error}"),
         Some(Received::Abandoned { tag }) => format!("{tag}: abandoned"),
-        Some(Received::Unreadable { id, error }) => {
+        Some(Received::Unreadable { id, error, .. }) => {
             format!("unreadable {} {}", id.as_ref().map_or("-", RequestId::as_json), error.as_json())
         }
     }
