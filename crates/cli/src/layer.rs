@@ -74,7 +74,7 @@ pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
 /// The layer over the store of `context`, with the agent that `args` ask for.
 pub(crate) fn layer_of(args: AgentArgs, context: &mut Context) -> Result<SessionLayer, Error> {
     let agent = agent_of(args, &context.settings)?;
-    let store = Arc::new(context.settings.open_store()?);
+    let store = Arc::new(context.settings.open_store_to_serve()?);
     let (options, taps) = (options_of(&context.settings), taps_of(context.trace.clone()));
     Ok(SessionLayer::new(store).options(options).taps(taps).agent(agent))
 }

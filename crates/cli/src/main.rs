@@ -93,6 +93,10 @@ fn run(args: Args) -> Result<Outcome, Error> {
     let trace = settings.trace.as_deref().map(Trace::open).transpose()?;
     tracing::debug!(store = %settings.store.display(), "the store");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::CannotStart)?;
+    {
+        let _inside = runtime.enter();
+        signals::outlive_full_files().map_err(Error::CannotStart)?;
+    }
     let mut context = Context { settings, trace, out: Output::stdout(), err };
     let outcome = runtime.block_on(commands::run(args.command, &mut context));
     // Somebody may still wait for input that never comes.

@@ -242,7 +242,7 @@ impl StoreError {
             Self::EmptyQuery { .. } => "give at least one word with a letter or digit in it".to_owned(),
             Self::InUse { .. } => "wait until the turn ends, or cancel it there".to_owned(),
             Self::BadCursor { .. } => "begin the list again without a cursor".to_owned(),
-            Self::Full { .. } => "free some room on the disk; nothing stored so far is lost".to_owned(),
+            Self::Full { .. } => "free some room on the disk, or raise the limit on the size of files (`ulimit -f`); nothing stored so far is lost".to_owned(),
             Self::ReadOnly { path } | Self::CannotOpen { path, .. } => {
                 format!(
                     "check who may read and write {} and its folder, or choose another store with `--store`",

@@ -205,6 +205,14 @@ impl Settings {
         Ok(SqliteStore::open(&self.store)?)
     }
 
+    /// Opens the store for clients, and makes it if it is not there. One that can't be written can be read.
+    pub(crate) fn open_store_to_serve(&self) -> Result<SqliteStore, Error> {
+        match SqliteStore::open_existing(&self.store)? {
+            Some(store) => Ok(store),
+            None => self.open_store(),
+        }
+    }
+
     /// Opens the store to change what is in it. One that is not there is an empty one, and is not made.
     pub(crate) fn open_store_to_change(&self) -> Result<Box<dyn SessionStore>, Error> {
         Ok(match self.store.try_exists() {

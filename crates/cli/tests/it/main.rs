@@ -16,6 +16,8 @@ mod test_check;
 mod test_completions;
 mod test_config;
 mod test_delete;
+#[cfg(target_os = "linux")]
+mod test_disk;
 mod test_doctor;
 mod test_export;
 mod test_fork;

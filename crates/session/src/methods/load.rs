@@ -92,7 +92,13 @@ impl Entry {
             close_cut_off_turn(live).await;
         }
         if !facts.is_empty() {
-            live.recorder()?.tell(facts).await?;
+            let told = live.recorder()?.tell(facts).await;
+            if let Err(error) = told {
+                if is_rebound {
+                    return Err(error.into());
+                }
+                tracing::warn!(session = %live.id, %error, "what the client sent to open a session could not be noted");
+            }
         }
         live.set_opening(opening, client);
         if live.layer.options.restore == Restore::Required && !live.machine.is_in_turn() {

@@ -559,8 +559,8 @@ fn store_error(path: &Path, source: rusqlite::Error) -> StoreError {
     let path = path.to_owned();
     match source.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreError::Full { path },
-        // Where the disk is full, only some of SQLite's calls say so.
-        Some(ErrorCode::SystemIoFailure) if is_disk_full(&path) => StoreError::Full { path },
+        // Where there is no room, only some of SQLite's calls say so.
+        Some(ErrorCode::SystemIoFailure) if is_disk_full(&path) || has_size_limit() => StoreError::Full { path },
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly { path },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked { path },
         Some(ErrorCode::NotADatabase) => StoreError::NotAStore { path },
@@ -590,4 +590,9 @@ fn is_unreadable_value(error: &rusqlite::Error) -> bool {
 fn is_disk_full(path: &Path) -> bool {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < 1024 * 1024)
+}
+
+/// Whether the system limits how long files of this process may become.
+fn has_size_limit() -> bool {
+    rustix::process::getrlimit(rustix::process::Resource::Fsize).current.is_some()
 }
