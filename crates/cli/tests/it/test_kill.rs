@@ -4,6 +4,7 @@
 //! `REJOIN_CRASHES` sets how often; the long form is `./check --long`.
 
 use std::fs;
+use std::ops::Range;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,16 +35,41 @@ enum Victim {
     Both,
 }
 
+fn n_kills() -> u64 {
+    std::env::var("REJOIN_CRASHES").map_or(12, |count| count.parse().unwrap())
+}
+
 #[test]
 fn what_was_seen_survives_whoever_is_killed() {
-    let kills: u64 = std::env::var("REJOIN_CRASHES").map_or(12, |count| count.parse().unwrap());
     let world = World::new();
     let agent = world.write("agent.sh", AGENT);
-    let session = new_session(&world, &agent);
-    for kill in 0..kills {
+    survive(&world, &agent, 0..n_kills());
+}
+
+#[test]
+fn what_was_seen_survives_kills_of_several_processes_on_one_store() {
+    const PROCESSES: u64 = 4;
+    let world = World::new();
+    let agent = world.write("agent.sh", AGENT);
+    let share = n_kills() / PROCESSES;
+    thread::scope(|scope| {
+        for process in 0..PROCESSES {
+            let (world, agent) = (&world, &agent);
+            scope.spawn(move || survive(world, agent, process * share..(process + 1) * share));
+        }
+    });
+    let verified = world.run(&["verify"]);
+    assert_eq!(verified.code, Some(0), "{verified}");
+}
+
+/// Kills by turns the program, the agent and both, each `kills` another time, and checks that all that was seen in the
+/// session is there, that the session goes on, and that nothing is left running.
+fn survive(world: &World, agent: &str, kills: Range<u64>) {
+    let session = new_session(world, agent);
+    for kill in kills {
         let victim = [Victim::Rejoin, Victim::Agent, Victim::Both][usize::try_from(kill % 3).unwrap()];
-        let (seen, pids) = seen_until_killed(&world, &agent, &session, victim, kill * 37 % 101);
-        let (kept, answer) = kept_and_prompted(&world, &agent, &session);
+        let (seen, pids) = seen_until_killed(world, agent, &session, victim, kill * 37 % 101);
+        let (kept, answer) = kept_and_prompted(world, agent, &session);
         assert!(
             kept.ends_with(&seen) || kept.contains(&seen),
             "kill {kill} of {victim:?}: {seen:?} is not in {kept:?}"
