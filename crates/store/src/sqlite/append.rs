@@ -10,7 +10,7 @@ use rusqlite::Row;
 use super::database::Db;
 use super::index::pending;
 use super::read;
-use super::rows::{Log, ReadyStep, find_end, find_session, insert_entries, not_found, update_session};
+use super::rows::{Log, ReadyStep, find_session, insert_entries, not_found, update_session};
 use crate::{Lease, StoreError};
 
 /// Whether these steps end a turn, so that it can be sealed.
@@ -56,8 +56,7 @@ pub(super) fn append(
 }
 
 pub(super) fn tell(db: &Db<'_>, session: &SessionId, facts: &[Fact]) -> Result<(), StoreError> {
-    let (log, known) = find_end(db, session)?;
-    let head = known.map_or_else(|| read::head(db, log), Ok)?;
+    let (log, head) = read::known_head(db, session)?;
     change_session(db, session, head, &[], facts)?;
     // The title may be another one.
     mark_pending(db, log)

@@ -4,6 +4,7 @@ use rejoin_transcript::{SessionId, Shelf, Timestamp};
 use rusqlite::{Row, params};
 
 use super::database::Db;
+use super::read::known_head;
 use super::rows::{find_session, update_session};
 use crate::StoreError;
 use crate::ahead::{AT_MOST, latest_stamp, stamps};
@@ -20,10 +21,10 @@ pub(super) fn bring_back(db: &Db<'_>, owner: &str, now: Timestamp) -> Result<(),
     ahead.sort_unstable();
     let new = stamps(ahead.len(), now);
     for ((_, _, id), stamp) in ahead.into_iter().zip(new) {
-        let Ok((log, before)) = find_session(db, &id) else { continue };
+        let (Ok((log, before)), Ok((_, head))) = (find_session(db, &id), known_head(db, &id)) else { continue };
         let mut session = before.clone();
         session.facts.updated_at = stamp;
-        update_session(db, log, &before, &session)?;
+        update_session(db, log, head, &before, &session)?;
     }
     Ok(())
 }

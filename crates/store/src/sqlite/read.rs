@@ -57,6 +57,12 @@ pub(super) fn head(db: &Db<'_>, log: Log) -> Result<EntryNumber, StoreError> {
     }
 }
 
+/// The log of `session`, and the last entry that its row must name: the one it names, or the last that is there.
+pub(super) fn known_head(db: &Db<'_>, session: &SessionId) -> Result<(Log, EntryNumber), StoreError> {
+    let (log, known) = find_end(db, session)?;
+    Ok((log, known.map_or_else(|| head(db, log), Ok)?))
+}
+
 /// Where a log goes on from.
 pub(super) fn origin(db: &Db<'_>, log: Log) -> Result<Origin, StoreError> {
     let sql = format!("SELECT {ORIGIN} FROM log WHERE id = ?1");
