@@ -268,7 +268,7 @@ impl Context {
                 self.items.truncate(turn);
             }
             Some(Kept::Compacted { summary, remainder, cost }) => self.compact(summary, remainder, cost),
-            None => {}
+            Some(Kept::Seen { .. }) | None => {}
         }
     }
 

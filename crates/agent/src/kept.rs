@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::models::{ModelId, Part, ToolUse};
 use crate::session::OpenSession;
+use crate::tools::Version;
 
 /// One thing that is kept, in its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,8 @@ pub(crate) enum Kept {
     Aside,
     /// The model refused the turn, and is not told of it again.
     Refused,
+    /// The model knows this version of the file at `path`.
+    Seen { path: String, version: Version },
     /// All before the turn's prompt, and all in the turn so far, is in this summary, but for what is kept besides.
     Compacted {
         summary: String,

@@ -8,7 +8,7 @@ use rejoin_mcp::{Folders, Options, ServerSpec, Servers, State};
 use tokio::task::JoinHandle;
 
 use crate::models::ModelInfo;
-use crate::tools::Roots;
+use crate::tools::{Roots, Seen};
 
 /// What the agent has of a session that is open.
 pub struct OpenSession {
@@ -21,6 +21,8 @@ pub struct OpenSession {
     pub(crate) models: Vec<ModelInfo>,
     /// The variables of our environment that hold keys of models.
     pub(crate) key_variables: Vec<String>,
+    /// The versions of files that the model knows.
+    pub(crate) seen: Seen,
     /// The tools that the user always allows here.
     allowed: Mutex<HashSet<String>>,
     /// Tells when the servers offer something else.
@@ -57,8 +59,8 @@ impl OpenSession {
         unused_servers: Vec<String>,
     ) -> Self {
         let watcher = tokio::spawn(refresh_on_change(context.clone(), servers.changes()));
-        let roots = Roots::of(context);
-        Self { servers, roots, unused_servers, models, key_variables, allowed: Mutex::default(), watcher }
+        let (roots, seen) = (Roots::of(context), Seen::of(&context.history()));
+        Self { servers, roots, unused_servers, models, key_variables, seen, allowed: Mutex::default(), watcher }
     }
 
     /// Whether the user always allows `tool` here.

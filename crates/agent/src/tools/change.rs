@@ -27,6 +27,6 @@ impl Change {
             let text = format!("{} was changed meanwhile, so it was left alone; read it again", self.place.shown());
             return Err(ToolError::Failed(text));
         }
-        files.write(&self.place, &self.new).await
+        files.write(&self.place, self.old.as_deref(), &self.new).await
     }
 }

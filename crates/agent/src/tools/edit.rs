@@ -1,4 +1,8 @@
-//! An edit of a text: one place, which must be the only one, or all.
+//! An edit of a text: one place, which must be the only one, or all. Line ends stay as they are.
+
+use std::borrow::Cow;
+
+use super::line_ends::{ends_with_crlf_at, with_crlf};
 
 /// Which places are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +29,6 @@ pub(super) enum EditError {
     Same,
     #[error("`old_text` is not in it: it must be there exactly so, blanks and line ends too; read the file again")]
     NotThere,
-    #[error("`old_text` is not in it: the lines of this file end with \\r\\n, so write them like that")]
-    OtherLineEnds,
     #[error(
         "`old_text` is in it more than once: add text around it until it is there once, or set `replace_all` to replace all"
     )]
@@ -34,6 +36,8 @@ pub(super) enum EditError {
 }
 
 /// `text` with `new` in place of `old`.
+///
+/// Where lines end with `\r\n`, both may be given with `\n` alone.
 pub(super) fn edit(text: &str, old: &str, new: &str, which: Which) -> Result<Edited, EditError> {
     if old.is_empty() {
         return Err(EditError::Empty);
@@ -41,10 +45,8 @@ pub(super) fn edit(text: &str, old: &str, new: &str, which: Which) -> Result<Edi
     if old == new {
         return Err(EditError::Same);
     }
-    let Some(first) = text.find(old) else {
-        let has_other_ends = !old.contains('\r') && text.contains(&old.replace('\n', "\r\n"));
-        return Err(if has_other_ends { EditError::OtherLineEnds } else { EditError::NotThere });
-    };
+    let (first, old, new) = find(text, old, new).ok_or(EditError::NotThere)?;
+    let (old, new) = (&*old, &*new);
     // Also over itself: `aa` is twice in `aaa`.
     let next = first + old.chars().next().map_or(1, char::len_utf8);
     if which == Which::TheOnly && text[next..].contains(old) {
@@ -53,6 +55,17 @@ pub(super) fn edit(text: &str, old: &str, new: &str, which: Which) -> Result<Edi
     let n_places = text.matches(old).count();
     let line = text[..first].matches('\n').count() + 1;
     Ok(Edited { text: text.replace(old, new), n_places, line: u32::try_from(line).unwrap_or(u32::MAX) })
+}
+
+/// Where `old` is first in `text`, and both texts with the line ends that are there.
+fn find<'a>(text: &str, old: &'a str, new: &'a str) -> Option<(usize, Cow<'a, str>, Cow<'a, str>)> {
+    if let Some(first) = text.find(old) {
+        // A text that names a line end names the right one.
+        let is_crlf = !old.contains('\n') && ends_with_crlf_at(text, first);
+        return Some((first, old.into(), if is_crlf { with_crlf(new) } else { new.into() }));
+    }
+    let old = with_crlf(old);
+    Some((text.find(&*old)?, old, with_crlf(new)))
 }
 
 #[cfg(test)]
@@ -80,6 +93,19 @@ mod tests {
     }
 
     #[test]
+    fn line_ends_stay_as_they_are() {
+        check("a\r\nb\r\n", "a\nb", "c\nd", Which::TheOnly, Ok(("c\r\nd\r\n", 1, 1)));
+        check("a\r\nb\r\n", "b", "c\nd", Which::TheOnly, Ok(("a\r\nc\r\nd\r\n", 1, 2)));
+        check("a\r\nb", "b", "c\nd", Which::TheOnly, Ok(("a\r\nc\r\nd", 1, 2)));
+        check("a\r\nb\r\n", "a\r\n", "c\n", Which::TheOnly, Ok(("c\nb\r\n", 1, 1)));
+        check("a\r\nb\nc\n", "b", "d\ne", Which::TheOnly, Ok(("a\r\nd\ne\nc\n", 1, 2)));
+        check("a\r\nb\nc\n", "a", "d\ne", Which::TheOnly, Ok(("d\r\ne\r\nb\nc\n", 1, 1)));
+        check("a\nb\r\nc", "b\nc", "d", Which::TheOnly, Ok(("a\nd", 1, 2)));
+        check("\u{feff}a\r\nb", "a\n", "", Which::TheOnly, Ok(("\u{feff}b", 1, 1)));
+        check("a\r\nb\r\n", "a\r\nc", "d", Which::TheOnly, Err(EditError::NotThere));
+    }
+
+    #[test]
     fn what_is_not_there_once_is_refused() {
         check("one", "two", "2", Which::TheOnly, Err(EditError::NotThere));
         check("one", "One", "2", Which::All, Err(EditError::NotThere));
@@ -91,6 +117,5 @@ mod tests {
         check(&"a".repeat(4 << 20), &"a".repeat(1 << 20), "b", Which::TheOnly, Err(EditError::Several));
         check("a", "", "b", Which::All, Err(EditError::Empty));
         check("a", "a", "a", Which::TheOnly, Err(EditError::Same));
-        check("a\r\nb\r\n", "a\nb", "c", Which::TheOnly, Err(EditError::OtherLineEnds));
     }
 }

@@ -28,8 +28,8 @@ struct Input {
 #[async_trait]
 impl Tool for EditFile {
     fn spec(&self) -> ToolSpec {
-        let description = "Replaces a text in a file by another. The old text must be in the file exactly once, blanks and line \
-                           ends included; or set replace_all to replace it wherever it is.";
+        let description = "Replaces a text in a file by another. The old text must be in the file exactly once, blanks included; \
+                           or set replace_all to replace it wherever it is. Line ends stay as they are.";
         let properties = [
             file(),
             ("old_text", text("What is to be replaced, as it is in the file.")),

@@ -3,15 +3,17 @@
 //! The boundary is checked first in either case, and what the disk knows to be no text is not asked for.
 
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read, Write};
+use std::io::{self, BufReader, Read};
 
 use rejoin::{AgentError, Turn};
 use rejoin_wire::RpcError;
 
 use super::ToolError;
-use super::excerpt::{Excerpt, Wanted};
+use super::excerpt::{Excerpt, ExcerptError, Rest, Wanted};
 use super::roots::{Place, PlaceError, Roots};
+use super::seen::{Hashing, Lines, Version};
 use super::stop::{StopOnDrop, Stoppable};
+use crate::kept::Kept;
 use crate::session::OpenSession;
 
 /// A file that is taken as a whole may have so many bytes.
@@ -41,16 +43,34 @@ impl<'a> Files<'a> {
         self.place(path.unwrap_or("."))
     }
 
-    /// Some lines of a file.
+    /// Some lines of a file, which the model then knows.
     pub(super) async fn read(&self, place: &Place, wanted: Wanted) -> Result<Excerpt, ToolError> {
         let failed = |error| ToolError::Failed(format!("{}: {error}", place.shown()));
-        if let Some(text) = self.of_client(place).await? {
-            return Excerpt::of(Cursor::new(text), wanted).map_err(failed);
+        let read = if let Some(text) = self.of_client(place).await? {
+            excerpt_of(text.as_bytes(), wanted)
+        } else {
+            let (at, stop) = (place.clone(), StopOnDrop::default());
+            let stopped = stop.flag();
+            blocking(move || {
+                let file = at.open_file()?;
+                // What is too large to be written need not be known, and is not read to its end.
+                let is_large = file.metadata().is_ok_and(|metadata| metadata.len() > LARGEST);
+                let reader = Stoppable::new(file, stopped);
+                Ok(if is_large {
+                    Excerpt::of(BufReader::new(reader), wanted).map(|excerpt| (excerpt, None))
+                } else {
+                    excerpt_of(reader, wanted)
+                })
+            })
+            .await?
+        };
+        let (excerpt, known) = read.map_err(failed)?;
+        if let Some((version, lines)) = known
+            && self.turn.session().seen.read(&place.real_path(), &version, lines)
+        {
+            self.keep_version(place, version).await?;
         }
-        let (at, stop) = (place.clone(), StopOnDrop::default());
-        let stopped = stop.flag();
-        let read = blocking(move || Ok(Excerpt::of(BufReader::new(Stoppable::new(at.open_file()?, stopped)), wanted)));
-        read.await?.map_err(failed)
+        Ok(excerpt)
     }
 
     /// All of a file.
@@ -72,8 +92,22 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Writes all of a file.
-    pub(super) async fn write(&self, place: &Place, text: &str) -> Result<(), ToolError> {
+    /// Whether the model knows another version of the file than `now`, the text that is in it.
+    pub(super) fn is_stale(&self, place: &Place, now: &str) -> bool {
+        self.turn.session().seen.is_stale(&place.real_path(), &Version::of(now))
+    }
+
+    /// Writes all of a file, in which `old` was. The model knows it then, if it knew that.
+    pub(super) async fn write(&self, place: &Place, old: Option<&str>, text: &str) -> Result<(), ToolError> {
+        self.write_text(place, text).await?;
+        let (old, new) = (old.map(Version::of), Version::of(text));
+        if self.turn.session().seen.wrote(&place.real_path(), old.as_ref(), &new) {
+            self.keep_version(place, new).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_text(&self, place: &Place, text: &str) -> Result<(), ToolError> {
         if self.turn.client().fs.write_text_file {
             // What can't be written here is not to be tried there.
             on_disk(place).await?;
@@ -84,8 +118,13 @@ impl<'a> Files<'a> {
             }
         }
         let (at, text) = (place.clone(), text.to_owned());
-        let written = blocking(move || Ok(at.create_file()?.write_all(text.as_bytes()))).await?;
-        written.map_err(|error| ToolError::Failed(format!("{}: {error}", place.shown())))
+        blocking(move || at.replace_file(text.as_bytes())).await
+    }
+
+    /// Keeps in the record that the model knows `version`.
+    async fn keep_version(&self, place: &Place, version: Version) -> Result<(), ToolError> {
+        let path = place.real_path().display().to_string();
+        Ok(Kept::Seen { path, version }.keep(self.turn).await?)
     }
 
     /// All of a file as the client has it; nothing if it does not offer that.
@@ -120,6 +159,21 @@ impl<'a> Files<'a> {
         }
         String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or_else(|| not_text(place))
     }
+}
+
+/// The wanted lines of all that `reader` gives, and what the model then knows of it.
+fn excerpt_of(reader: impl Read, wanted: Wanted) -> Result<(Excerpt, Option<(Version, Lines)>), ExcerptError> {
+    let mut reader = BufReader::new(Hashing::new(reader));
+    let excerpt = Excerpt::of(&mut reader, wanted)?;
+    let n_behind = io::copy(&mut reader, &mut io::sink())?;
+    let first = wanted.first.get();
+    let whole_lines = match excerpt.rest {
+        Rest::CutLine(_) => excerpt.text.matches('\n').count(),
+        Rest::Nothing | Rest::From(_) => excerpt.text.split_inclusive('\n').count(),
+    };
+    let end = first.saturating_add(u32::try_from(whole_lines).unwrap_or(u32::MAX));
+    let lines = Lines { first, end, is_last: n_behind == 0 };
+    Ok((excerpt, Some((reader.get_ref().version(), lines))))
 }
 
 /// What the disk has in a place.

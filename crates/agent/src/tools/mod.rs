@@ -7,6 +7,7 @@ mod edit_file;
 mod excerpt;
 mod files;
 mod glob;
+mod line_ends;
 mod list_files;
 mod mcp;
 pub(crate) mod option;
@@ -16,6 +17,7 @@ mod resources;
 mod roots;
 mod run_command;
 mod search;
+mod seen;
 mod shown;
 mod stop;
 mod switch_mode;
@@ -37,6 +39,7 @@ use crate::session::OpenSession;
 
 use option::Toolset;
 pub(crate) use roots::Roots;
+pub(crate) use seen::{Seen, Version};
 
 /// So many bytes of what others wrote a model is told of one call.
 const MOST_TOLD: usize = 128 * 1024;

@@ -5,6 +5,9 @@
 //! nobody knows where that leads. A [`Place`] that is left holds no link any more, and is opened from its root's handle, one
 //! component after the other, none of which may be a link: whatever somebody swaps meanwhile, nothing outside is opened.
 //! `openat2` could do that in one call, but only on newer Linux; this way is the same everywhere, and the only one to test.
+//! How a file is written is in `replace`.
+
+mod replace;
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -69,6 +72,8 @@ pub(crate) enum PlaceError {
     Special { path: String },
     #[error("{path}: {source}")]
     Io { path: String, source: io::Error },
+    #[error("{path}: {source}; a part of it was written, and what was there could not be put back")]
+    Torn { path: String, source: io::Error },
 }
 
 impl Roots {
@@ -200,19 +205,6 @@ impl Place {
             None => return Err(PlaceError::IsFolder { path: self.shown() }),
         };
         self.regular(file)
-    }
-
-    /// Opens the file to write all of it anew; makes it and its folders if they are not there.
-    pub(crate) fn create_file(&self) -> Result<File, PlaceError> {
-        let mode = Mode::from_raw_mode(0o666);
-        let file = match self.parent(Missing::IsMade)? {
-            Some((folder, name)) => openat(folder, name, FILE | OFlags::WRONLY | OFlags::CREATE, mode),
-            None => return Err(PlaceError::IsFolder { path: self.shown() }),
-        };
-        let file = self.regular(file)?;
-        // Only now: what is no regular file was not to be touched.
-        file.set_len(0).map_err(|source| PlaceError::Io { path: self.shown(), source })?;
-        Ok(file)
     }
 
     /// Makes the folders that it is in, as far as they are not there.

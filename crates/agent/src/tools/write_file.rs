@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::arguments::{file, read, spec, text};
 use super::change::Change;
 use super::files::Files;
+use super::line_ends::in_form_of;
 use super::{Arguments, Effect, Output, Plan, Tool, ToolError, ToolSpec};
 use crate::calls::Call;
 use crate::session::OpenSession;
@@ -26,7 +27,7 @@ struct Input {
 impl Tool for WriteFile {
     fn spec(&self) -> ToolSpec {
         let description = "Makes a text file with this content, or replaces all that is in it. Folders that are missing are \
-                           made. To change a part of a file, use edit_file.";
+                           made. A file keeps its line ends, and one that changed since it was read is left alone. To change a part of a file, use edit_file.";
         spec(NAME, description, &[file(), ("content", text("All that is to be in it."))])
     }
 
@@ -59,5 +60,14 @@ impl Tool for WriteFile {
 async fn change(arguments: &Arguments, files: &Files<'_>) -> Result<Change, ToolError> {
     let input: Input = read(NAME, arguments)?;
     let place = files.place(&input.path)?;
-    Ok(Change { old: files.read_old(&place).await?, place, new: input.content })
+    let old = files.read_old(&place).await?;
+    let new = match &old {
+        Some(old) if files.is_stale(&place, old) => {
+            let text = format!("{} was changed since you last read it, so it was left alone; read it again", place.shown());
+            return Err(ToolError::Failed(text));
+        }
+        Some(old) => in_form_of(old, &input.content).into_owned(),
+        None => input.content,
+    };
+    Ok(Change { place, old, new })
 }

@@ -15,5 +15,6 @@ mod test_models;
 mod test_openai;
 mod test_permission;
 mod test_settings;
+mod test_writes;
 mod wire;
 mod world;

@@ -1,6 +1,6 @@
 //! What is inside, what is outside, and what is neither, with real links.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -52,8 +52,7 @@ impl Disk {
     }
 
     fn write(&self, path: &str) -> Result<(), PlaceError> {
-        self.place(path)?.create_file()?.write_all(b"new").unwrap();
-        Ok(())
+        self.place(path)?.replace_file(b"new")
     }
 
     /// All that is outside, and what it holds.
@@ -134,8 +133,8 @@ fn what_is_swapped_after_the_check_is_not_followed() {
     symlink(disk.base.join("outside"), disk.base.join("project/src")).unwrap();
 
     assert!(matches!(file.open_file(), Err(PlaceError::Swapped { .. })));
-    assert!(matches!(file.create_file(), Err(PlaceError::Swapped { .. })));
-    assert!(in_folder.create_file().is_err() && in_folder.open_file().is_err());
+    assert!(matches!(file.replace_file(b"new"), Err(PlaceError::Swapped { .. })));
+    assert!(in_folder.replace_file(b"new").is_err() && in_folder.open_file().is_err());
     assert!(disk.place("src").is_err());
     assert_eq!(disk.outside(), before);
 }
