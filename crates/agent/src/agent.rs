@@ -1,7 +1,7 @@
 //! The built-in agent, as the library knows it.
 
 use rejoin::schema::{McpCapabilities, PromptCapabilities, StopReason};
-use rejoin::{About, Agent, AgentError, Chosen, Offer, SessionContext, Turn};
+use rejoin::{About, Agent, AgentError, Chosen, DenyRules, Offer, SessionContext, Turn};
 use rejoin_mcp::ServerSpec;
 
 use crate::compaction::compact;
@@ -22,6 +22,8 @@ pub struct AgentConfig {
     pub mcp_servers: Vec<ServerSpec>,
     /// How long MCP servers may take.
     pub mcp: rejoin_mcp::Options,
+    /// What tools are refused, in every mode and whatever the user answers.
+    pub deny: DenyRules,
 }
 
 /// The built-in agent.
@@ -103,7 +105,7 @@ impl Agent for BuiltInAgent {
         let (servers, listed) = tokio::join!(connecting, self.providers.models());
         let models = self.with_own(listed, last_model(&context.history()));
         let (keys, unused) = (key_variables(&self.config.providers), mcp_servers::unused(given, configured));
-        Ok(OpenSession::new(&context, servers?, models, keys, unused))
+        Ok(OpenSession::new(&context, servers?, models, keys, unused, self.config.deny.clone()))
     }
 
     fn offer(&self, session: &OpenSession, chosen: &Chosen) -> Offer {

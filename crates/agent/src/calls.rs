@@ -93,7 +93,7 @@ pub(crate) async fn make(
         }
     }
     // The user may have chosen otherwise while they were asked.
-    if let Some(refusal) = tools::refusal(&**tool, &turn.chosen()) {
+    if let Some(refusal) = tools::refusal(&**tool, turn.session(), &turn.chosen()) {
         return call.fail(ToolError::Failed(refusal)).await;
     }
     call.show(ToolCallUpdateFields::new().status(ToolCallStatus::InProgress)).await?;
@@ -105,9 +105,15 @@ pub(crate) async fn make(
 
 /// What a call of `tool` would do, if it may be made.
 async fn plan(tool: &dyn Tool, turn: &Turn<OpenSession>, arguments: &Arguments) -> Result<Plan, ToolError> {
-    match tools::refusal(tool, &turn.chosen()) {
-        Some(refusal) => Err(ToolError::Failed(refusal)),
-        None => tool.plan(arguments, turn).await,
+    let session = turn.session();
+    if let Some(refusal) = tools::refusal(tool, session, &turn.chosen()) {
+        return Err(ToolError::Failed(refusal));
+    }
+    let plan = tool.plan(arguments, turn).await?;
+    // The tools of servers name files and commands too.
+    match session.deny.input(&Value::Object(arguments.clone()), turn.cwd()) {
+        Some(denial) => Err(ToolError::Failed(format!("{} can't be called so: {denial}", tool.spec().name))),
+        None => Ok(plan),
     }
 }
 

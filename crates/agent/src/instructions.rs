@@ -60,6 +60,8 @@ fn read(folder: &Path, alone: &Roots) -> Option<(PathBuf, String)> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[tokio::test]
@@ -71,7 +73,7 @@ mod tests {
         }
         std::fs::write(one.join(FILE), "Write short words.").unwrap();
         std::fs::write(two.join(FILE), "x".repeat(100_000)).unwrap();
-        let text = instructions(Roots::new(&one, &[two]), Mode::Code).await;
+        let text = instructions(Roots::new(&one, &[two], &Arc::default()), Mode::Code).await;
         assert!(text.contains("Write short words.") && text.contains("[the file goes on]"), "{text}");
         assert!(text.contains(Mode::Code.instructions()) && text.len() < 40_000, "{}", text.len());
     }
@@ -83,6 +85,6 @@ mod tests {
         std::fs::write(&secret, "hush").unwrap();
         std::fs::create_dir(&project).unwrap();
         std::os::unix::fs::symlink(&secret, project.join(FILE)).unwrap();
-        assert!(!instructions(Roots::new(&project, &[]), Mode::Ask).await.contains("hush"));
+        assert!(!instructions(Roots::new(&project, &[], &Arc::default()), Mode::Ask).await.contains("hush"));
     }
 }

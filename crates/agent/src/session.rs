@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rejoin::{AgentError, SessionContext};
+use rejoin::{AgentError, DenyRules, SessionContext};
 use rejoin_mcp::{Folders, Options, ServerSpec, Servers, State};
 use tokio::task::JoinHandle;
 
@@ -15,6 +15,8 @@ pub struct OpenSession {
     pub(crate) servers: Arc<Servers>,
     /// The folders that it works in, as they were when it was opened.
     pub(crate) roots: Roots,
+    /// What the user's configuration denies.
+    pub(crate) deny: Arc<DenyRules>,
     /// Servers of the configuration that it does without.
     pub(crate) unused_servers: Vec<String>,
     /// The models that can be chosen.
@@ -57,10 +59,12 @@ impl OpenSession {
         models: Vec<ModelInfo>,
         key_variables: Vec<String>,
         unused_servers: Vec<String>,
+        deny: DenyRules,
     ) -> Self {
         let watcher = tokio::spawn(refresh_on_change(context.clone(), servers.changes()));
-        let (roots, seen) = (Roots::of(context), Seen::of(&context.history()));
-        Self { servers, roots, unused_servers, models, key_variables, seen, allowed: Mutex::default(), watcher }
+        let deny = Arc::new(deny);
+        let (roots, seen) = (Roots::of(context, &deny), Seen::of(&context.history()));
+        Self { servers, roots, deny, unused_servers, models, key_variables, seen, allowed: Mutex::default(), watcher }
     }
 
     /// Whether the user always allows `tool` here.

@@ -114,8 +114,8 @@ pub(crate) fn typed_command(words: Vec<String>) -> Option<Command> {
 fn built_in(settings: &Settings) -> AgentSource {
     let mcp = rejoin_mcp::Options { start_limit: settings.behaviour.mcp_start_limit, ..Default::default() };
     let (model, mcp_servers) = (settings.model.clone(), settings.mcp_servers.clone());
-    let providers = settings.providers.clone();
-    BuiltInAgent::new(AgentConfig { model, providers, mcp_servers, mcp }).into()
+    let (providers, deny) = (settings.providers.clone(), settings.deny.clone());
+    BuiltInAgent::new(AgentConfig { model, providers, mcp_servers, mcp, deny }).into()
 }
 
 fn options_of(settings: &Settings) -> LayerOptions {
@@ -131,6 +131,7 @@ fn options_of(settings: &Settings) -> LayerOptions {
         lease: behaviour.lease,
         empty_session_limit: behaviour.empty_session_limit,
         kin: Tool::ALL.into_iter().map(|tool| kin_of(tool, settings)).collect(),
+        deny: settings.deny.clone(),
     }
 }
 

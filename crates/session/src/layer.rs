@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::agent::{AgentSource, Agents, Restore};
 use crate::client::Client;
+use crate::deny::DenyRules;
 use crate::live::{Command, Live, Mailbox};
 use crate::lock::lock;
 use crate::serve::serve;
@@ -41,6 +42,8 @@ pub struct LayerOptions {
     pub empty_session_limit: Duration,
     /// The names of agents that keep their sessions in the same place: each list is of one such place.
     pub kin: Vec<Vec<String>>,
+    /// What agents are refused, whatever clients would answer.
+    pub deny: DenyRules,
 }
 
 impl LayerOptions {
@@ -64,6 +67,7 @@ impl Default for LayerOptions {
             lease: Duration::from_secs(15),
             empty_session_limit: Duration::from_secs(24 * 60 * 60),
             kin: Vec::new(),
+            deny: DenyRules::default(),
         }
     }
 }

@@ -186,7 +186,7 @@ pub(crate) trait Tool: Send + Sync {
 /// The tools that `session` has while this is chosen.
 pub(crate) fn tools_of(session: &OpenSession, chosen: &Chosen) -> Vec<Arc<dyn Tool>> {
     let mut tools = all(session);
-    tools.retain(|tool| refusal(&**tool, chosen).is_none());
+    tools.retain(|tool| refusal(&**tool, session, chosen).is_none());
     tools
 }
 
@@ -195,9 +195,11 @@ pub(crate) fn find(session: &OpenSession, name: &str) -> Option<Arc<dyn Tool>> {
     all(session).into_iter().find(|tool| tool.spec().name == name)
 }
 
-/// Why `tool` is not to be called while this is chosen, if it is not.
-pub(crate) fn refusal(tool: &dyn Tool, chosen: &Chosen) -> Option<String> {
-    refused_by(tool, Mode::of(chosen), Toolset::of(chosen))
+/// Why `tool` is not to be called in `session` while this is chosen, if it is not.
+pub(crate) fn refusal(tool: &dyn Tool, session: &OpenSession, chosen: &Chosen) -> Option<String> {
+    let name = tool.spec().name;
+    let denied = session.deny.tool(&name).map(|denial| format!("{name} can't be used: {denial}"));
+    denied.or_else(|| refused_by(tool, Mode::of(chosen), Toolset::of(chosen)))
 }
 
 fn refused_by(tool: &dyn Tool, mode: Mode, toolset: Toolset) -> Option<String> {

@@ -14,8 +14,10 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
-use rejoin::SessionContext;
+use rejoin::deny::Denial;
+use rejoin::{DenyRules, SessionContext};
 use reqwest::Url;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, open, openat, statat};
 use rustix::io::Errno;
@@ -39,6 +41,8 @@ struct Root {
     /// Whether it was there when that was looked up.
     is_found: bool,
     is_cwd: bool,
+    /// What of it the user's configuration denies.
+    deny: Arc<DenyRules>,
 }
 
 /// A file or folder inside of a root, whether it exists or not.
@@ -58,6 +62,8 @@ pub(crate) enum PlaceError {
         "{path} leads through a link to nothing, so it can't be known to be inside of this session's folders: {roots}"
     )]
     LinkToNothing { path: String, roots: String },
+    #[error("{path} can't be used: {denial}")]
+    Denied { path: String, denial: Denial },
     #[error("{path} leads to a name that is not text in UTF-8, which can't be shown to anyone")]
     NoText { path: String },
     #[error("{path} was replaced by a link while it was opened")]
@@ -78,27 +84,33 @@ pub(crate) enum PlaceError {
 
 impl Roots {
     /// The folders of a session.
-    pub(crate) fn of(context: &SessionContext) -> Self {
-        Self::new(context.cwd(), context.directories())
+    pub(crate) fn of(context: &SessionContext, deny: &Arc<DenyRules>) -> Self {
+        Self::new(context.cwd(), context.directories(), deny)
     }
 
-    pub(crate) fn new(cwd: &Path, additional: &[PathBuf]) -> Self {
-        let mut roots = vec![Root::of(cwd, true)];
-        roots.extend(additional.iter().map(|given| Root::of(given, false)));
+    pub(crate) fn new(cwd: &Path, additional: &[PathBuf], deny: &Arc<DenyRules>) -> Self {
+        let mut roots = vec![Root::of(cwd, true, deny)];
+        roots.extend(additional.iter().map(|given| Root::of(given, false, deny)));
         Self(roots)
     }
 
     /// These folders, where they were found when they were first looked for; one that was not there may be by now. So a
     /// folder that somebody replaces by a link does not move the boundary.
     pub(crate) fn as_of_now(&self) -> Self {
-        let root = |root: &Root| if root.is_found { root.clone() } else { Root::of(&root.given, root.is_cwd) };
+        let root =
+            |root: &Root| if root.is_found { root.clone() } else { Root::of(&root.given, root.is_cwd, &root.deny) };
         Self(self.0.iter().map(root).collect())
     }
 
     /// The place that `path` names; a relative one is relative to the session's folder.
     pub(crate) fn place(&self, path: &str) -> Result<Place, PlaceError> {
         let cwd = self.0.first().map_or(Path::new("/"), |root| &root.given);
-        let real = self.resolve(path, &normal(&cwd.join(as_path(path))))?;
+        let named = normal(&cwd.join(as_path(path)));
+        // By the name of a link too.
+        if let Some(denial) = self.0.first().and_then(|root| root.deny.path(&named)) {
+            return Err(PlaceError::Denied { path: path.to_owned(), denial });
+        }
+        let real = self.resolve(path, &named)?;
         let inside =
             |root: &Root| Some(Place { root: root.clone(), inside: real.strip_prefix(&root.real).ok()?.to_owned() });
         // The innermost, where roots are in one another; but the session's own folder where it will do.
@@ -108,6 +120,7 @@ impl Roots {
         if place.inside.to_str().is_none() {
             return Err(PlaceError::NoText { path: path.to_owned() });
         }
+        place.check_denied()?;
         Ok(place)
     }
 
@@ -143,11 +156,12 @@ impl Roots {
 }
 
 impl Root {
-    fn of(given: &Path, is_cwd: bool) -> Self {
+    fn of(given: &Path, is_cwd: bool, deny: &Arc<DenyRules>) -> Self {
         let found = fs::canonicalize(given).ok();
         let is_found = found.is_some();
         // One that is gone stays as it is, and so does what is said of it.
-        Self { given: given.to_owned(), real: found.unwrap_or_else(|| given.to_owned()), is_found, is_cwd }
+        let (given, real) = (given.to_owned(), found.unwrap_or_else(|| given.to_owned()));
+        Self { given, real, is_found, is_cwd, deny: Arc::clone(deny) }
     }
 }
 
@@ -200,6 +214,8 @@ impl Place {
 
     /// Opens the file to read it.
     pub(crate) fn open_file(&self) -> Result<File, PlaceError> {
+        // A walk comes by places that nobody has named.
+        self.check_denied()?;
         let file = match self.parent(Missing::Fails)? {
             Some((folder, name)) => openat(folder, name, FILE | OFlags::RDONLY, Mode::empty()),
             None => return Err(PlaceError::IsFolder { path: self.shown() }),
@@ -215,6 +231,11 @@ impl Place {
     /// Opens the folder.
     pub(crate) fn open_folder(&self) -> Result<OwnedFd, PlaceError> {
         self.walk(&self.inside, Missing::Fails)
+    }
+
+    fn check_denied(&self) -> Result<(), PlaceError> {
+        let denial = self.root.deny.path(&self.real_path());
+        denial.map_or(Ok(()), |denial| Err(PlaceError::Denied { path: self.shown(), denial }))
     }
 
     /// The folder that it is in, and its name there; nothing for a root.

@@ -163,6 +163,7 @@ fn told(found: &[Found]) -> String {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::Arc;
 
     use super::*;
     use crate::tools::roots::Roots;
@@ -175,7 +176,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, bytes).unwrap();
         }
-        let place = Roots::new(folder.path(), &[]).place(path).unwrap();
+        let place = Roots::new(folder.path(), &[], &Arc::default()).place(path).unwrap();
         let files = glob.map(|glob| Pattern::parse(glob, &place).unwrap());
         let wanted = Wanted { place: place.clone(), regex: regex(pattern).unwrap(), files };
         told(&Walk::run(place, move |walk| wanted.find(walk)).await.unwrap())

@@ -113,6 +113,7 @@ fn entries(folder: &Place, ignored: Ignored) -> impl Iterator<Item = DirEntry> +
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
+    use std::sync::Arc;
 
     use tempfile::TempDir;
 
@@ -127,7 +128,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let roots = Roots::new(folder.path(), &[]);
+        let roots = Roots::new(folder.path(), &[], &Arc::default());
         (folder, roots)
     }
 

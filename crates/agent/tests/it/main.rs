@@ -6,6 +6,7 @@ mod project;
 mod test_anthropic;
 mod test_commands;
 mod test_compaction;
+mod test_deny;
 mod test_errors;
 mod test_files;
 mod test_gemini;

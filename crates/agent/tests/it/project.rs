@@ -34,11 +34,16 @@ impl Project {
 
     /// A client that has these abilities, and agrees to everything, in the given mode.
     pub(crate) async fn with_client(capabilities: Value, mode: &str) -> Self {
+        Self::with_config(AgentConfig::default(), capabilities, mode).await
+    }
+
+    /// The same with an agent that is configured so.
+    pub(crate) async fn with_config(config: AgentConfig, capabilities: Value, mode: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["project", "lib"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
-        let agent = BuiltInAgent::new(AgentConfig::default());
+        let agent = BuiltInAgent::new(config);
         let layer = Arc::new(SessionLayer::new(Arc::new(MemoryStore::default())).agent(agent));
         let client = TestClient::connect(&layer);
         client.initialize(capabilities).await;

@@ -29,6 +29,9 @@ pub(crate) const GC_MAX_SIZE: &str = "gc_max_size";
 /// The model that sessions of the built-in agent begin with; any file may set it.
 pub(crate) const MODEL: &str = "model";
 
+/// What agents are denied; any file may add to it.
+pub(crate) const DENY: &str = "deny";
+
 /// The MCP servers of every session of the built-in agent.
 pub(crate) const MCP_SERVERS: &str = "mcp_servers";
 
@@ -44,7 +47,7 @@ const TRUSTED: [&str; 10] =
 
 /// Every key of a file.
 pub(super) fn all() -> Vec<&'static str> {
-    [Behaviour::KEYS, &[LOG, MODEL], &TRUSTED].concat()
+    [Behaviour::KEYS, &[LOG, MODEL, DENY], &TRUSTED].concat()
 }
 
 /// Whether a project's file must be trusted to set `key`.

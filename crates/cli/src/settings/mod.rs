@@ -6,6 +6,7 @@
 
 mod agents;
 mod behaviour;
+mod deny;
 mod file;
 mod files;
 mod folders;
@@ -25,6 +26,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rejoin::DenyRules;
 use rejoin_agent::{ModelId, ProviderConfig};
 use rejoin_history::Tool;
 use rejoin_mcp::ServerSpec;
@@ -64,6 +66,8 @@ pub(crate) struct Settings {
     pub(crate) providers: Vec<ProviderConfig>,
     /// The MCP servers of every session of the built-in agent.
     pub(crate) mcp_servers: Vec<ServerSpec>,
+    /// What agents are denied.
+    pub(crate) deny: DenyRules,
     /// How sessions behave.
     pub(crate) behaviour: Behaviour,
     /// The command that shows long texts, as this program's setting.
@@ -156,6 +160,13 @@ impl Settings {
             }
         }
         let mcp_servers = mcp_servers.into_values().collect();
+        let mut deny = DenyRules::default();
+        for file in contents.files.iter().rev() {
+            if let Some(item) = file.get(keys::DENY) {
+                sources.insert(keys::DENY.to_owned(), file.source(item));
+            }
+            deny::read(file, folders.home.as_deref(), &mut deny, &mut contents.warnings)?;
+        }
         let mut providers = BTreeMap::new();
         for file in contents.files.iter().rev() {
             for providers::Named { item, provider } in providers::read(file, &env, &mut contents.warnings)? {
@@ -181,6 +192,7 @@ impl Settings {
             model,
             providers,
             mcp_servers,
+            deny,
             behaviour,
             pager,
             usual_pager,
@@ -236,6 +248,7 @@ impl Settings {
         let others = [
             (keys::LOG, Some(choice::show(self.log.level))),
             (keys::MODEL, self.model.as_ref().map(ToString::to_string)),
+            (keys::DENY, deny::show(&self.deny)),
             (keys::STORE, Some(path(&self.store))),
             (keys::LOG_FILE, self.log.file.as_deref().map(&path)),
             (keys::TRACE, self.trace.as_deref().map(&path)),

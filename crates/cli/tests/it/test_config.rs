@@ -118,6 +118,7 @@ fn without_files_all_settings_are_the_defaults() {
     mcp_start_limit      10s                                                   default
     log                  off                                                   default
     model                –                                                     default
+    deny                 –                                                     default
     store                [WORLD]/home/.local/share/rejoin/sessions.db  default
     log_file             –                                                     default
     trace                –                                                     default
@@ -158,6 +159,7 @@ fn what_is_typed_goes_before_the_environment_the_project_and_the_user() {
     mcp_start_limit      10s                                          default
     log                  off                                          --log
     model                –                                            default
+    deny                 –                                            default
     store                [WORLD]/home/.config/rejoin/user.db  [WORLD]/home/.config/rejoin/config.toml:5
     log_file             –                                            default
     trace                t                                            --trace
@@ -195,6 +197,7 @@ fn json_tells_each_source() {
     {"key":"while_busy","value":"reject","source":{"kind":"project","file":"[WORLD]/.rejoin.toml","line":1}}
     {"key":"lease","value":"1m","source":{"kind":"environment","name":"REJOIN_LEASE"}}
     {"key":"model","value":null,"source":{"kind":"default"}}
+    {"key":"deny","value":null,"source":{"kind":"default"}}
     {"key":"store","value":"typed.db","source":{"kind":"flag","name":"--store"}}
     {"key":"log_file","value":null,"source":{"kind":"default"}}
     {"key":"trace","value":null,"source":{"kind":"default"}}
@@ -287,6 +290,11 @@ fn a_value_that_can_not_be_is_named_with_what_to_write() {
         "[providers.openai]\nkey = 'sk-hush'",
         "[providers.openai]\nbase_url = 'local/v1'",
         "[providers.'a/b']\nkind = 'openai'",
+        "deny = ['.env']",
+        "[deny]\npaths = '.env'",
+        "[deny]\npaths = ['.env', '[a']",
+        "[deny]\ncommands = ['']",
+        "[deny]\ntools = [1]",
     ];
     insta::assert_snapshot!(texts.map(shown).join("\n"), @r#"
     error: `lease` in [WORLD]/home/.config/rejoin/config.toml, line 2, can't be "soon"
@@ -341,6 +349,16 @@ fn a_value_that_can_not_be_is_named_with_what_to_write() {
     hint: write an address like "https://host/v1"
     error: `providers.a/b` in [WORLD]/home/.config/rejoin/config.toml, line 1, can't be a name that no provider can have
     hint: write a table like [providers.NAME] with `kind = "openai"` and `base_url = "https://host/v1"`
+    error: `deny` in [WORLD]/home/.config/rejoin/config.toml, line 1, can't be a list
+    hint: write a table like [deny] with `paths = [".env"]`, `commands = ["git push"]` or `tools = ["server__*"]`
+    error: `deny.paths` in [WORLD]/home/.config/rejoin/config.toml, line 2, can't be a text
+    hint: write a list of patterns in quotes, such as [".env"]
+    error: `deny.paths` in [WORLD]/home/.config/rejoin/config.toml, line 2, can't be "[a"
+    hint: write a pattern such as `*.pem`: unclosed character class; missing ']'
+    error: `deny.commands` in [WORLD]/home/.config/rejoin/config.toml, line 2, can't be ""
+    hint: write a text in quotes
+    error: `deny.tools` in [WORLD]/home/.config/rejoin/config.toml, line 2, can't be 1
+    hint: write a text in quotes
     "#);
     insta::assert_snapshot!(world.run_in("", &[("REJOIN_CONFIG", "/dev/null"), ("REJOIN_LEASE", "soon")], &["list"]), @r#"
     --- stderr
@@ -536,4 +554,30 @@ fn a_trace_that_can_not_be_opened_is_named() {
     ");
     assert_eq!(world.run_in("", &[("REJOIN_TRACE", "trace.jsonl")], &["list"]).code, Some(0));
     assert_eq!(fs::metadata(world.path("trace.jsonl")).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn the_deny_rules_of_all_files_hold_together() {
+    let world = World::new();
+    world.write(USER_FILE, "[deny]\npaths = ['.env', '~/keys']\n");
+    world.write(".rejoin.toml", "[deny]\npaths = ['secrets/**']\ncommands = ['git push']\nfiles = []\n");
+    for name in [".env", "secrets/a.txt", "open.txt"] {
+        world.write(name, "hush");
+    }
+    let shown: Value = serde_json::from_str(&world.run_in("", &[], &["config", "show", "--json"]).stdout).unwrap();
+    let rules = shown["settings"].as_array().unwrap().iter().find(|row| row["key"] == "deny").unwrap();
+    let home = world.path("home").display().to_string();
+    let expected = format!(r#"{{ paths = [".env", "{home}/keys", "secrets/**"], commands = ["git push"] }}"#);
+    assert_eq!(rules["value"], expected);
+
+    let read = |path: &str| {
+        let prompt = format!("/call read_file {{\"path\":\"{path}\"}}");
+        world.run_in("", &[], &["chat", "-p", &prompt]).to_string()
+    };
+    for (path, rule) in [(".env", "`.env`"), ("secrets/a.txt", "`secrets/**`")] {
+        let said = read(path);
+        assert!(said.contains(&format!("denies it: {rule} in deny.paths")) && !said.contains("hush"), "{said}");
+        assert!(said.contains("there is no setting `deny.files`"), "{said}");
+    }
+    assert!(read("open.txt").contains("hush"));
 }

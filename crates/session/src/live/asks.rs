@@ -1,16 +1,19 @@
 //! What the agent asks of a client: permission, files, terminals, input. State, until somebody answers.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use rejoin_store::now;
-use rejoin_transcript::json::{other_members, replace_member, write_string};
+use rejoin_transcript::json::{Object, other_members, replace_member, write_string};
 use rejoin_transcript::{Json, LayerKind, Step};
 use rejoin_wire::{Outcome, RawValue, RequestId, RpcError};
+use serde_json::Value;
 
 use super::Live;
 use crate::Error;
 use crate::client::{Client, ClientReply, taken_back};
+use crate::deny::Denial;
 use crate::feed::Feed;
 use crate::turn::{AskId, AskKind, Event};
 
@@ -56,6 +59,9 @@ impl Live {
                 return self.handle(Event::StoreFailed(error)).await;
             }
         }
+        if let Some(denial) = self.denial(&method, params.get()) {
+            return self.decline(&id, kind, params.get(), &denial).await;
+        }
         let ours = replace_member(params.get(), "sessionId", &write_string(self.id.as_str()));
         let ask = Ask {
             id,
@@ -82,6 +88,32 @@ impl Live {
             }
         }
         self.handle(Event::Asked(ask_id, kind)).await;
+    }
+
+    /// The user's rule that denies what the agent asks for.
+    fn denial(&self, method: &str, params: &str) -> Option<Denial> {
+        let cwd = self.session().map_or("/", |session| &session.facts.cwd.raw);
+        self.layer.options.deny.request(method, params, Path::new(cwd))
+    }
+
+    /// Answers in the user's place what a rule of theirs denies: a permission by the agent's own way to reject it.
+    async fn decline(&mut self, id: &RequestId, kind: AskKind, params: &str, denial: &Denial) {
+        tracing::info!(session = %self.id, %denial, "a request of the agent is declined");
+        if kind == AskKind::Service {
+            return self.refuse(id, &RpcError::new(RpcError::INVALID_PARAMS, denial.to_string()));
+        }
+        let outcome = rejection(params);
+        let by = Object::default().with_string("list", denial.list.key()).with_string("pattern", &denial.pattern);
+        let meta =
+            Object::default().with("rejoin", &Object::default().with("deniedBy", &by.finish()).finish()).finish();
+        let body = Object::default().with("outcome", &outcome).with("_meta", &meta).finish();
+        if let Err(error) = self.record_answer(Json::from_stored(body)).await {
+            self.refuse(id, &error.to_rpc());
+            return self.handle(Event::StoreFailed(error)).await;
+        }
+        if let Some(agent) = self.agent.open() {
+            agent.link.respond(id, Ok(&Object::default().with("outcome", &outcome).finish()));
+        }
     }
 
     /// Asks `client` what nobody has been asked yet.
@@ -179,6 +211,10 @@ impl Live {
             Ok(result) => Json::from(result.clone()),
             Err(error) => Json::from_stored(format!("{{\"error\":{}}}", error.as_json())),
         };
+        self.record_answer(body).await
+    }
+
+    async fn record_answer(&mut self, body: Json) -> Result<(), Error> {
         let step = Step::of_layer(now(), self.turn, LayerKind::PermissionAnswered, body);
         self.record(vec![step]).await?;
         Ok(self.recorder()?.flush().await?)
@@ -187,6 +223,41 @@ impl Live {
     fn refuse(&mut self, id: &RequestId, error: &RpcError) {
         if let Some(agent) = self.agent.open() {
             agent.link.respond(id, Err(error));
+        }
+    }
+}
+
+/// The outcome that rejects a permission: the agent's own option for once, else for always, else that of a cancel.
+fn rejection(params: &str) -> String {
+    let params: Value = serde_json::from_str(params).unwrap_or_default();
+    let options = || params["options"].as_array().into_iter().flatten();
+    let of_kind =
+        |kind: &str| options().find(|option| option["kind"] == kind).and_then(|option| option["optionId"].as_str());
+    match of_kind("reject_once").or_else(|| of_kind("reject_always")) {
+        Some(option) => Object::default().with_string("outcome", "selected").with_string("optionId", option).finish(),
+        None => Object::default().with_string("outcome", "cancelled").finish(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_rejection_is_one_of_the_agents_own() {
+        let selected = |option: &str| json!({ "outcome": "selected", "optionId": option });
+        for (kinds, expected) in [
+            (vec!["allow_once", "reject_always", "reject_once"], selected("2")),
+            (vec!["allow_once", "reject_always"], selected("1")),
+            (vec!["allow_once", "allow_always"], json!({ "outcome": "cancelled" })),
+            (vec![], json!({ "outcome": "cancelled" })),
+        ] {
+            let options = kinds.iter().enumerate().map(|(n, kind)| json!({ "optionId": n.to_string(), "kind": kind }));
+            let params = json!({ "options": options.collect::<Vec<_>>() }).to_string();
+            let outcome: Value = serde_json::from_str(&rejection(&params)).unwrap();
+            assert_eq!(outcome, expected, "{kinds:?}");
         }
     }
 }

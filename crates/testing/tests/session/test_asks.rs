@@ -1,6 +1,9 @@
 //! What an agent asks of a client.
 
-use rejoin_testing::{Event, fold};
+use rejoin::LayerOptions;
+use rejoin::deny::DenyList;
+use rejoin_testing::{Event, fold, read_all};
+use rejoin_transcript::{SessionId, StepKind};
 use rejoin_wire::Direction;
 use serde_json::{Value, json};
 
@@ -220,4 +223,36 @@ async fn a_clients_terminal_is_shown_live_and_its_last_output_is_in_the_replay()
     let replay = world.client().await.load(&session, world.cwd()).await;
     let text = json!([{ "type": "content", "content": { "type": "text", "text": "a\nb" } }]);
     assert_eq!((contents(&client.updates(&session)), contents(&replay).pop()), (vec![shown], Some(text)));
+}
+
+#[tokio::test]
+async fn what_the_user_denies_is_declined_by_the_agents_own_option_and_nobody_is_asked() {
+    let deny = |options: &mut LayerOptions| options.deny.add(DenyList::Paths, ".env").unwrap();
+    let world = plain_agent().options(deny).start();
+    let (client, session) = world.client_with_session().await;
+    let options = json!([
+        { "optionId": "yes", "name": "Yes", "kind": "allow_once" },
+        { "optionId": "never", "name": "Never", "kind": "reject_always" },
+        { "optionId": "no", "name": "No", "kind": "reject_once" },
+    ]);
+    let ask = |path: &str| {
+        let call = json!({ "toolCallId": "t1", "title": "Read", "locations": [{ "path": path }] });
+        let params = json!({ "toolCall": call, "options": options });
+        format!("call session/request_permission {params}")
+    };
+
+    client.turn(&session, &ask("/p/.env")).await;
+    client.turn(&session, "call fs/read_text_file {\"path\":\"/p/.env\"}").await;
+
+    let said = fold(&client.updates(&session)).join("\n");
+    assert!(said.contains(r#"{"outcome":{"outcome":"selected","optionId":"no"}}"#), "{said}");
+    assert!(said.contains("denies it: `.env` in deny.paths"), "{said}");
+    assert!(!client.since(0).iter().any(|event| matches!(event, Event::Asked { .. })));
+    let entries = read_all(&*world.store, &SessionId::parse(&*session).unwrap()).await;
+    let answer = entries.iter().find(|entry| entry.step.kind == StepKind::PermissionAnswered).unwrap();
+    let answer: Value = serde_json::from_str(answer.step.body.as_str()).unwrap();
+    assert_eq!(answer["_meta"]["rejoin"]["deniedBy"], json!({ "list": "paths", "pattern": ".env" }));
+
+    client.turn(&session, &ask("/p/other")).await;
+    client.until_asked("session/request_permission").await;
 }

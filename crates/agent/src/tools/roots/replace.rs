@@ -241,12 +241,13 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::path::Path;
     use std::process::Command;
+    use std::sync::Arc;
 
     use super::*;
     use crate::tools::roots::Roots;
 
     fn replace(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), PlaceError> {
-        Roots::new(folder, &[]).place(name).unwrap().replace_file(bytes)
+        Roots::new(folder, &[], &Arc::default()).place(name).unwrap().replace_file(bytes)
     }
 
     fn names(folder: &Path) -> Vec<String> {

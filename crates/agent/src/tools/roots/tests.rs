@@ -36,7 +36,7 @@ fn disk() -> Disk {
     link("~/project/src", "project/in-folder");
     link("~/lib/b.txt", "project/to-lib");
     link("~/project", "alias");
-    let roots = Roots::new(&at("project"), &[at("lib")]);
+    let roots = Roots::new(&at("project"), &[at("lib")], &Arc::default());
     Disk { _folder: folder, base, roots }
 }
 
@@ -199,7 +199,7 @@ fn places_are_shown_from_the_session_folder_and_named_as_the_client_names_them()
     let base = disk.base.display().to_string();
     assert_eq!((shown("in-folder/x"), shown("."), shown("~/project/")), ("src/x".into(), ".".into(), ".".into()));
     assert_eq!(shown("../lib/b.txt"), format!("{base}/lib/b.txt"));
-    let aliased = Roots::new(&disk.base.join("alias"), &[]);
+    let aliased = Roots::new(&disk.base.join("alias"), &[], &Arc::default());
     assert_eq!(aliased.place("in-folder/x").unwrap().path(), disk.base.join("alias/src/x"));
 }
 
@@ -230,7 +230,7 @@ fn a_root_that_becomes_a_link_does_not_move_the_boundary() {
 fn a_root_that_comes_later_is_one() {
     let disk = disk();
     let late = disk.base.join("alias/late");
-    let roots = Roots::new(&disk.base.join("lib"), std::slice::from_ref(&late));
+    let roots = Roots::new(&disk.base.join("lib"), std::slice::from_ref(&late), &Arc::default());
     fs::create_dir(&late).unwrap();
     fs::write(late.join("a.txt"), "late").unwrap();
     let disk = Disk { roots: roots.as_of_now(), ..disk };

@@ -116,6 +116,9 @@ impl Job {
         }
         let place = Files::of(turn).folder(input.cwd.as_deref())?;
         let cwd = place.path();
+        if let Some(denial) = turn.session().deny.command(&input.command, &cwd) {
+            return Err(ToolError::Failed(format!("the command can't be run: {denial}")));
+        }
         blocking(move || place.open_folder().map(drop)).await?;
         let limit = input.timeout.map_or(USUAL_LIMIT, NonZeroU64::get).min(LONGEST_LIMIT);
         Ok(Self { command: input.command, cwd, limit: Duration::from_secs(limit) })
