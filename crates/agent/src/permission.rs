@@ -23,7 +23,7 @@ pub(crate) async fn ask(
     // What is remembered, and what people read.
     let always = match always {
         Always::Tool => Some((wanted.name.clone(), wanted.name.clone())),
-        Always::Program { name, which } => Some((format!("{} {which}", wanted.name), format!("`{name}`"))),
+        Always::Command { shown, key } => Some((format!("{} {key}", wanted.name), shown.clone())),
         Always::NotOffered => None,
     };
     if always.as_ref().is_some_and(|(key, _)| turn.session().is_allowed(key)) {

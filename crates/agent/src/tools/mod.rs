@@ -106,12 +106,11 @@ impl Plan {
 pub(crate) enum Always {
     /// All calls of the tool.
     Tool,
-    /// All calls that run this program and nothing else.
-    Program {
-        /// As people read it.
-        name: String,
-        /// Which one it is, also where another folder has one of the same name.
-        which: String,
+    /// All commands with this key.
+    Command {
+        /// What they are, as people read it.
+        shown: String,
+        key: String,
     },
     /// Nothing: the user is asked each time.
     NotOffered,

@@ -84,7 +84,7 @@ async fn the_request_shows_the_change() {
 }
 
 #[tokio::test]
-async fn always_is_for_the_tool_or_the_program_and_for_this_session() {
+async fn always_reaches_as_far_as_it_says_and_for_this_session() {
     let project = Project::with_client(json!({}), "ask").await;
     project.client.answer_with(|_, _| Some(choose("always")));
     for script in ["x.sh", "sub/x.sh"] {
@@ -104,14 +104,23 @@ async fn always_is_for_the_tool_or_the_program_and_for_this_session() {
         (run("echo four; printf four"), true),
         (run("echo $(printf five)"), true),
         (run("echo six > c"), true),
-        (("run_command", json!({ "command": "./x.sh" })), true),
-        (("run_command", json!({ "command": "./x.sh again" })), false),
+        (run("./x.sh"), true),
+        (run("./x.sh"), false),
+        (run("./x.sh again"), true),
         (("run_command", json!({ "command": "./x.sh", "cwd": "sub" })), true),
+        (run("find . -name a"), true),
+        (run("find . -name a"), false),
+        (run("find . -name a -exec touch c {} +"), true),
+        (run("sort a"), true),
+        (run("sort a -o c"), true),
+        (run("env touch c"), true),
+        (run("env touch c"), true),
     ] {
         let mark = project.client.mark();
         let called = project.call(tool, arguments.clone()).await;
         // What can't be always allowed is not allowed by saying so.
-        let offers_always = !arguments["command"].as_str().unwrap_or_default().contains([';', '$', '>']);
+        let command = arguments["command"].as_str().unwrap_or_default();
+        let offers_always = !command.contains([';', '$', '>', '{']) && !command.starts_with("env");
         assert_eq!(called.status() == "completed", offers_always, "{arguments}");
         assert_eq!(!project.asked_since(mark).is_empty(), is_asked, "{arguments}");
     }

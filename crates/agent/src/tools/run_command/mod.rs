@@ -1,8 +1,8 @@
 //! `run_command`: runs a command of the shell, in a terminal of the client where it has some, else beside us.
 
+mod always;
 mod local;
 mod output;
-mod program;
 mod terminal;
 
 use std::num::NonZeroU64;
@@ -18,7 +18,7 @@ use serde_json::json;
 use super::arguments::{number, read, spec, text};
 use super::files::{Files, blocking};
 use super::shown::{fenced, short};
-use super::{Always, Arguments, Effect, Output, Plan, Tool, ToolError, ToolSpec};
+use super::{Arguments, Effect, Output, Plan, Tool, ToolError, ToolSpec};
 use crate::calls::Call;
 use crate::session::OpenSession;
 
@@ -90,10 +90,7 @@ impl Tool for RunCommand {
     async fn plan(&self, arguments: &Arguments, turn: &Turn<OpenSession>) -> Result<Plan, ToolError> {
         let job = Job::of(arguments, turn).await?;
         let plan = Plan::new(format!("`{}`", short(&job.command)));
-        let always = program::of(&job.command).map_or(Always::NotOffered, |name| Always::Program {
-            name: name.to_owned(),
-            which: program::which(name, &job.cwd),
-        });
+        let always = always::of(&job.command, &job.cwd);
         Ok(plan.at(vec![ToolCallLocation::new(job.cwd)]).showing(vec![fenced(&job.command)]).always(always))
     }
 
