@@ -68,7 +68,7 @@ pub(crate) async fn make(
         }
         None => Err(ToolError::Failed(format!("there is no tool {:?} here", wanted.name))),
     };
-    let (tool, Plan { title, locations, content, always }) = match planned {
+    let (tool, Plan { title, locations, content, always, is_always_asked }) = match planned {
         Ok(planned) => planned,
         Err(error) => {
             let kind = tool.map_or(ToolKind::Other, |tool| tool.kind());
@@ -79,7 +79,7 @@ pub(crate) async fn make(
     call.planned.clone_from(&content);
     let shown = call.shown(wanted, title).kind(tool.kind()).locations(locations).content(content);
     call.begin(&shown).await?;
-    if Mode::of(&turn.chosen()).policy(tool.effect()) == Policy::Asked {
+    if is_always_asked || Mode::of(&turn.chosen()).policy(tool.effect()) == Policy::Asked {
         let refusal = match permission::ask(turn, &shown, wanted, &always).await {
             Ok(true) => None,
             Ok(false) => Some("the user did not allow it".to_owned()),

@@ -2,9 +2,9 @@
 
 use rejoin::schema::{Diff, ToolCallContent};
 
-use super::ToolError;
-use super::files::Files;
+use super::files::{Files, blocking};
 use super::roots::Place;
+use super::{ToolError, autorun};
 use crate::calls::Call;
 
 /// What a file is to become.
@@ -19,6 +19,12 @@ impl Change {
     /// As people are shown it.
     pub(super) fn shown(&self) -> ToolCallContent {
         Diff::new(self.place.path(), self.new.clone()).old_text(self.old.clone()).into()
+    }
+
+    /// Why the user is asked for it in every mode, if that is so.
+    pub(super) async fn caution(&self) -> Result<Option<String>, ToolError> {
+        let path = self.place.real_path();
+        blocking(move || Ok(autorun::reason(&path))).await
     }
 
     /// Makes it, unless the file was changed since the user was shown it.

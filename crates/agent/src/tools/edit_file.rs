@@ -51,7 +51,7 @@ impl Tool for EditFile {
         let (change, first, _) = change(arguments, &Files::of(turn)).await?;
         let location = ToolCallLocation::new(change.place.path()).line(first);
         let plan = Plan::new(format!("Edit {}", change.place.shown()));
-        Ok(plan.at(vec![location]).showing(vec![change.shown()]))
+        Ok(plan.at(vec![location]).showing(vec![change.shown()]).asked_because(change.caution().await?))
     }
 
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {

@@ -1,6 +1,7 @@
 //! Tools: what a model may call, and `/call` too. One file each.
 
 mod arguments;
+mod autorun;
 mod change;
 mod edit;
 mod edit_file;
@@ -78,11 +79,13 @@ pub(crate) struct Plan {
     pub(crate) content: Vec<ToolCallContent>,
     /// What the user allows who always allows it.
     pub(crate) always: Always,
+    /// Whether the user is asked in every mode.
+    pub(crate) is_always_asked: bool,
 }
 
 impl Plan {
     pub(crate) fn new(title: String) -> Self {
-        Self { title, locations: Vec::new(), content: Vec::new(), always: Always::Tool }
+        Self { title, locations: Vec::new(), content: Vec::new(), always: Always::Tool, is_always_asked: false }
     }
 
     /// The same, about these places.
@@ -93,6 +96,16 @@ impl Plan {
     /// The same, with what it would do.
     pub(crate) fn showing(self, content: Vec<ToolCallContent>) -> Self {
         Self { content, ..self }
+    }
+
+    /// The same, but the user is asked each time, in every mode, and told `why`; as it is without a reason.
+    pub(crate) fn asked_because(mut self, why: Option<String>) -> Self {
+        if let Some(why) = why {
+            self.content.push(why.into());
+            self.always = Always::NotOffered;
+            self.is_always_asked = true;
+        }
+        self
     }
 
     /// The same, with another meaning of "always".

@@ -42,7 +42,10 @@ impl Tool for WriteFile {
     async fn plan(&self, arguments: &Arguments, turn: &Turn<OpenSession>) -> Result<Plan, ToolError> {
         let change = change(arguments, &Files::of(turn)).await?;
         let plan = Plan::new(format!("Write {}", change.place.shown()));
-        Ok(plan.at(vec![ToolCallLocation::new(change.place.path())]).showing(vec![change.shown()]))
+        Ok(plan
+            .at(vec![ToolCallLocation::new(change.place.path())])
+            .showing(vec![change.shown()])
+            .asked_because(change.caution().await?))
     }
 
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {
@@ -63,7 +66,8 @@ async fn change(arguments: &Arguments, files: &Files<'_>) -> Result<Change, Tool
     let old = files.read_old(&place).await?;
     let new = match &old {
         Some(old) if files.is_stale(&place, old) => {
-            let text = format!("{} was changed since you last read it, so it was left alone; read it again", place.shown());
+            let text =
+                format!("{} was changed since you last read it, so it was left alone; read it again", place.shown());
             return Err(ToolError::Failed(text));
         }
         Some(old) => in_form_of(old, &input.content).into_owned(),

@@ -1,13 +1,91 @@
-//! Writes: over what the model has seen, and in the form that the file has.
+//! Writes: over what the model has seen, in the form that the file has, and never as a way to run something.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::sync::{Arc, Mutex};
 
+use rejoin_testing::Event;
 use serde_json::{Value, json};
 
-use crate::project::Project;
+use crate::project::{Project, choose};
 use crate::world::{openai, said};
+
+/// The texts of the permission requests behind `mark`, and the kinds of their options.
+fn questions(project: &Project, mark: usize) -> Vec<(String, Vec<Value>)> {
+    let question = |event: Event| match event {
+        Event::Asked { method, params, .. } if method == "session/request_permission" => {
+            let content = params["toolCall"]["content"].as_array().unwrap().clone();
+            let text = content.iter().filter_map(|content| content["content"]["text"].as_str()).collect();
+            let kinds = params["options"].as_array().unwrap().iter().map(|option| option["kind"].clone()).collect();
+            Some((text, kinds))
+        }
+        _ => None,
+    };
+    project.client.since(mark).into_iter().filter_map(question).collect()
+}
+
+#[tokio::test]
+async fn a_write_that_other_programs_run_is_asked_for_each_time_in_every_mode() {
+    for capabilities in [json!({}), json!({ "fs": { "readTextFile": true, "writeTextFile": true } })] {
+        let project = Project::with_client(capabilities, "code").await;
+        project.write(".git/config", "[core]\n");
+        symlink(".git", project.path("project/innocent")).unwrap();
+        symlink(".git/config", project.path("project/x")).unwrap();
+        project.client.answer_with(|method, params| {
+            Some(match method {
+                "fs/read_text_file" => {
+                    Ok(json!({ "content": std::fs::read_to_string(params["path"].as_str().unwrap()).unwrap() }))
+                }
+                "fs/write_text_file" => {
+                    std::fs::write(params["path"].as_str().unwrap(), params["content"].as_str().unwrap()).unwrap();
+                    Ok(Value::Null)
+                }
+                _ => choose("always"),
+            })
+        });
+        let edit = json!({ "path": "x", "old_text": "[core]", "new_text": "[core]\nfsmonitor=evil" });
+        for mode in ["code", "ask"] {
+            project.set_mode(mode).await;
+            for (tool, arguments) in [
+                ("write_file", json!({ "path": ".git/config", "content": "evil" })),
+                ("write_file", json!({ "path": "a/../.git/config", "content": "evil" })),
+                ("write_file", json!({ "path": "x", "content": "evil" })),
+                ("write_file", json!({ "path": "innocent/hooks/post-checkout", "content": "evil" })),
+                ("edit_file", edit.clone()),
+                ("write_file", json!({ "path": ".GIT/config", "content": "evil" })),
+                ("write_file", json!({ "path": "sub/.envrc", "content": "evil" })),
+                ("write_file", json!({ "path": ".vscode/tasks.json", "content": "evil" })),
+            ] {
+                let mark = project.client.mark();
+                let called = project.call(tool, arguments.clone()).await;
+                let asked = questions(&project, mark);
+                assert_eq!(asked.len(), 1, "{mode} {arguments}");
+                let (why, kinds) = &asked[0];
+                assert!(why.contains("you are asked each time"), "{why}");
+                assert_eq!(*kinds, [json!("allow_once"), json!("reject_once")], "{arguments}");
+                assert_eq!(called.failure(), "the user did not allow it", "{arguments}");
+            }
+        }
+        assert_eq!(project.read(".git/config").unwrap(), "[core]\n");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_run_is_written_freely_in_code_mode() {
+    let project = Project::new().await;
+    project.client.answer_with(|_, _| Some(choose("reject")));
+    for path in ["src/main.rs", ".gitignore", ".github/workflows/ci.yml", "config", "git/config", "env"] {
+        let called = project.call("write_file", json!({ "path": path, "content": "x" })).await;
+        assert_eq!(called.status(), "completed", "{path}: {}", called.told);
+    }
+}
+
+#[tokio::test]
+async fn the_user_may_allow_a_write_that_other_programs_run() {
+    let project = Project::new().await;
+    let called = project.call("write_file", json!({ "path": ".envrc", "content": "export A=1\n" })).await;
+    assert_eq!((called.status(), project.read(".envrc").as_deref()), ("completed", Some("export A=1\n")));
+}
 
 #[tokio::test]
 async fn a_file_that_changed_since_it_was_read_is_not_overwritten() {
