@@ -4,7 +4,9 @@
 //! for such a write each time, in every mode. What runs only when somebody builds or tests the project (`Makefile`,
 //! `package.json`, `build.rs`) is not among them: that is what the project is for.
 
-use std::path::{Component, Path};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
 
 /// Who runs a file, by the end of its path: names that are compared without case, `*` for any characters in one.
 ///
@@ -57,22 +59,26 @@ const TABLE: &[(&str, &[&str])] = &[
 const IN_GIT_FOLDER: &[&str] =
     &["head", "config", "config.worktree", "hooks", "info", "commondir", "gitdir", "modules", "worktrees"];
 
+/// So much of a configuration of git is read.
+const LARGEST_CONFIG: u64 = 256 * 1024;
+
 /// Where agents keep whole working trees, each in a folder of its own. What is in one is not a setting of the agent.
 const WORKING_TREES: &[[&str; 2]] = &[[".claude", "worktrees"], [".cursor", "worktrees"], [".codex", "worktrees"]];
 
 /// Why the user is asked for each write to the file at `path`, which holds no links; `None` if it is like any other.
 ///
-/// Looks at the disk for folders of git that have other names.
+/// Looks at the disk for folders of git that have other names, and for programs that a repository has configured.
 pub(super) fn reason(path: &Path) -> Option<String> {
-    let runner = runner_of(path).or_else(|| is_in_git_folder(path).then_some("git"))?;
+    let is_gits = || is_in_git_folder(path) || is_named_by_git(path);
+    let runner = runner_of(path).or_else(|| is_gits().then_some("git"))?;
     Some(format!("This file is run, or read for commands, by {runner}, so you are asked each time."))
 }
 
 /// Who runs the file at `path`, by its name alone.
 fn runner_of(path: &Path) -> Option<&'static str> {
     let names = names_of(path);
-    let is_meant = |pattern: &&str| is_match(pattern, &names);
-    TABLE.iter().find(|(_, patterns)| patterns.iter().any(|pattern| is_meant(&pattern))).map(|(runner, _)| *runner)
+    let is_meant = |patterns: &[&str]| patterns.iter().any(|pattern| is_match(pattern, &names));
+    TABLE.iter().find(|(_, patterns)| is_meant(patterns)).map(|(runner, _)| *runner)
 }
 
 /// Whether the file with these `names` is what `pattern` means.
@@ -111,6 +117,42 @@ fn is_in_git_folder(path: &Path) -> bool {
             && folder.join("HEAD").exists()
             && (folder.join("objects").exists() || folder.join("commondir").exists())
     })
+}
+
+/// Whether a repository around `path` has configured that git runs it: as a program, or as one of its hooks.
+fn is_named_by_git(path: &Path) -> bool {
+    path.ancestors().skip(1).any(|tree| {
+        let Some(config) = config_of(tree) else { return false };
+        let settings = config.lines().filter_map(|line| line.split_once('='));
+        settings.into_iter().any(|(key, value)| {
+            let is_hooks = fold(key.trim()) == "hookspath";
+            let mut words = value.split(|char: char| char.is_whitespace() || "\"'!;".contains(char));
+            words.any(|word| !word.is_empty() && is_program(tree, word, path, is_hooks))
+        })
+    })
+}
+
+/// Whether `word` in the configuration of the repository in `tree` is `path`, or the folder of hooks that it is in.
+fn is_program(tree: &Path, word: &str, path: &Path, is_hooks: bool) -> bool {
+    let program: PathBuf = tree.join(word).components().filter(|part| *part != Component::CurDir).collect();
+    *path == *program || is_hooks && path.starts_with(program)
+}
+
+/// The configuration of the repository whose working tree is `tree`; none for a folder that is not one.
+fn config_of(tree: &Path) -> Option<String> {
+    let read = |path: &Path| {
+        let mut text = String::new();
+        File::open(path).ok()?.take(LARGEST_CONFIG).read_to_string(&mut text).ok()?;
+        Some(text)
+    };
+    let git = tree.join(".git");
+    if git.is_dir() {
+        return read(&git.join("config"));
+    }
+    // A working tree or a submodule has a file that says where.
+    let folder = tree.join(read(&git)?.strip_prefix("gitdir:")?.trim());
+    let common = read(&folder.join("commondir")).map_or_else(|| folder.clone(), |common| folder.join(common.trim()));
+    read(&common.join("config"))
 }
 
 /// The names on the way to `path`, as they are compared; in a working tree of an agent, those in there.
@@ -234,6 +276,25 @@ mod tests {
         let free = ["bare/main/src/main.rs", "bare/description", "config", "hooks/x"];
         assert_eq!(free.map(is_asked), [false; 4]);
         assert!(is_asked("planted/HEAD"));
+    }
+
+    #[test]
+    fn what_a_repository_has_configured_is_run_by_git() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["main/.git/worktrees/tree", "tree"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        let config = "[core]\n\thooksPath = ./tools/hooks\n\tfsmonitor = \"tools/watch.sh\"\n[filter \"x\"]\n\tclean = tools/clean %f\n";
+        fs::write(at("main/.git/config"), config).unwrap();
+        fs::write(at("main/.git/worktrees/tree/commondir"), "../..\n").unwrap();
+        fs::write(at("tree/.git"), format!("gitdir: {}\n", at("main/.git/worktrees/tree").display())).unwrap();
+        let is_asked = |name: &str| reason(&at(name)).is_some();
+        for tree in ["main", "tree"] {
+            let asked = ["tools/hooks/pre-commit", "tools/watch.sh", "tools/clean"];
+            assert_eq!(asked.map(|name| is_asked(&format!("{tree}/{name}"))), [true; 3], "{tree}");
+            assert!(!is_asked(&format!("{tree}/tools/other")) && !is_asked(&format!("{tree}/src/main.rs")), "{tree}");
+        }
     }
 
     #[test]

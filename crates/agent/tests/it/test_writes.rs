@@ -131,13 +131,10 @@ async fn a_file_that_the_client_has_is_not_overwritten_either_once_it_changed() 
     project.client.answer_with(move |method, params| {
         let mut open = open.lock().unwrap();
         let path = params["path"].as_str().unwrap_or_default();
-        Some(Ok(match method {
-            "fs/read_text_file" => json!({ "content": open[path] }),
-            _ => {
-                open.insert(path.to_owned(), params["content"].as_str().unwrap().to_owned());
-                Value::Null
-            }
-        }))
+        if method == "fs/write_text_file" {
+            open.insert(path.to_owned(), params["content"].as_str().unwrap().to_owned());
+        }
+        Some(Ok(json!({ "content": open[path] })))
     });
     project.call("read_file", json!({ "path": "a.txt" })).await;
     buffers.lock().unwrap().insert(path.clone(), "typed meanwhile".to_owned());

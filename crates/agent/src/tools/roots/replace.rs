@@ -266,8 +266,8 @@ mod tests {
         let program = std::env::current_exe().unwrap();
         let ran = Command::new("/bin/sh").args(["-c", script]).arg(program).arg(test).env(FOLDER, folder).output();
         let ran = ran.unwrap();
-        let text = String::from_utf8_lossy(&ran.stdout);
-        assert!(ran.status.success() && text.contains("1 passed"), "{text}{}", String::from_utf8_lossy(&ran.stderr));
+        let shown = String::from_utf8_lossy(&ran.stdout);
+        assert!(ran.status.success() && shown.contains("1 passed"), "{shown}{}", String::from_utf8_lossy(&ran.stderr));
     }
 
     const FOLDER: &str = "REJOIN_TEST_FOLDER";
