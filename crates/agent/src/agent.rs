@@ -3,6 +3,7 @@
 use rejoin::schema::{McpCapabilities, PromptCapabilities, StopReason};
 use rejoin::{About, Agent, AgentError, Chosen, DenyRules, Offer, SessionContext, Turn};
 use rejoin_mcp::ServerSpec;
+use rejoin_wire::{Inherited, NamePattern, Requested};
 
 use crate::compaction::compact;
 use crate::context::Context;
@@ -20,10 +21,28 @@ pub struct AgentConfig {
     pub providers: Vec<ProviderConfig>,
     /// MCP servers of every session, besides its own.
     pub mcp_servers: Vec<ServerSpec>,
-    /// How long MCP servers may take.
+    /// How MCP servers are treated. Which variables they inherit is decided by `pass_environment` alone.
     pub mcp: rejoin_mcp::Options,
     /// What tools are refused, in every mode and whatever the user answers.
     pub deny: DenyRules,
+    /// The environment variables that MCP servers and commands get although they would not by themselves.
+    pub pass_environment: Vec<NamePattern>,
+}
+
+impl AgentConfig {
+    /// How MCP servers are treated in every session.
+    pub fn mcp_options(&self) -> rejoin_mcp::Options {
+        rejoin_mcp::Options { inherited: Inherited::Few(self.requested()), ..self.mcp.clone() }
+    }
+
+    /// Which environment variables a command that a model wants to run gets.
+    pub(crate) fn command_environment(&self) -> Inherited {
+        Inherited::WithoutSecrets(self.requested())
+    }
+
+    fn requested(&self) -> Requested {
+        Requested { names: self.pass_environment.clone(), provider_keys: key_variables(&self.providers) }
+    }
 }
 
 /// The built-in agent.
@@ -101,11 +120,11 @@ impl Agent for BuiltInAgent {
 
     async fn open(&self, context: SessionContext) -> Result<OpenSession, AgentError> {
         let (given, configured) = (context.mcp_servers(), &self.config.mcp_servers);
-        let connecting = session::connect(&context, mcp_servers::all(given, configured), self.config.mcp.clone());
+        let connecting = session::connect(&context, mcp_servers::all(given, configured), self.config.mcp_options());
         let (servers, listed) = tokio::join!(connecting, self.providers.models());
         let models = self.with_own(listed, last_model(&context.history()));
-        let (keys, unused) = (key_variables(&self.config.providers), mcp_servers::unused(given, configured));
-        Ok(OpenSession::new(&context, servers?, models, keys, unused, self.config.deny.clone()))
+        let (environment, unused) = (self.config.command_environment(), mcp_servers::unused(given, configured));
+        Ok(OpenSession::new(&context, servers?, models, environment, unused, self.config.deny.clone()))
     }
 
     fn offer(&self, session: &OpenSession, chosen: &Chosen) -> Offer {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rejoin::{AgentError, DenyRules, SessionContext};
 use rejoin_mcp::{Folders, Options, ServerSpec, Servers, State};
+use rejoin_wire::Inherited;
 use tokio::task::JoinHandle;
 
 use crate::models::ModelInfo;
@@ -21,8 +22,8 @@ pub struct OpenSession {
     pub(crate) unused_servers: Vec<String>,
     /// The models that can be chosen.
     pub(crate) models: Vec<ModelInfo>,
-    /// The variables of our environment that hold keys of models.
-    pub(crate) key_variables: Vec<String>,
+    /// Which of our environment variables a command gets.
+    pub(crate) command_environment: Inherited,
     /// The versions of files that the model knows.
     pub(crate) seen: Seen,
     /// The tools that the user always allows here.
@@ -52,19 +53,20 @@ pub(crate) async fn connect(
 }
 
 impl OpenSession {
-    /// A session with these servers and models. Our environment holds keys in `key_variables`.
+    /// A session with these servers and models.
     pub(crate) fn new(
         context: &SessionContext,
         servers: Arc<Servers>,
         models: Vec<ModelInfo>,
-        key_variables: Vec<String>,
+        command_environment: Inherited,
         unused_servers: Vec<String>,
         deny: DenyRules,
     ) -> Self {
         let watcher = tokio::spawn(refresh_on_change(context.clone(), servers.changes()));
         let deny = Arc::new(deny);
         let (roots, seen) = (Roots::of(context, &deny), Seen::of(&context.history()));
-        Self { servers, roots, deny, unused_servers, models, key_variables, seen, allowed: Mutex::default(), watcher }
+        let allowed = Mutex::default();
+        Self { servers, roots, deny, unused_servers, models, command_environment, seen, allowed, watcher }
     }
 
     /// Whether the user always allows `tool` here.

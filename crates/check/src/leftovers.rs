@@ -3,8 +3,9 @@
 //! Every process of the agent has a mark in its environment, which what it starts inherits. Such a process can be found
 //! only where the system shows environments.
 
-/// The variable that marks what the agent starts.
-pub(crate) const MARK: &str = "REJOIN_CHECK";
+/// The variable that marks what the agent starts. Its name does not begin with `REJOIN_`: a session layer between the agent
+/// and us passes on none of those.
+pub(crate) const MARK: &str = "CHECKED_BY_REJOIN";
 
 /// A new mark.
 pub(crate) fn new_mark() -> String {

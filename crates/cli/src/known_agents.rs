@@ -118,7 +118,7 @@ impl KnownAgent {
     /// How its process is started.
     pub(crate) fn to_command(&self) -> Command {
         let mut words = self.command.iter().map(|word| (*word).to_owned());
-        Command { program: words.next().unwrap_or_default(), args: words.collect(), env: Vec::new(), cwd: None }
+        Command::new(words.next().unwrap_or_default(), words)
     }
 }
 

@@ -108,14 +108,23 @@ pub(crate) const BUILT_IN: &str = "rejoin";
 pub(crate) fn typed_command(words: Vec<String>) -> Option<Command> {
     let mut words = words.into_iter();
     let program = words.next()?;
-    Some(Command { program, args: words.collect(), env: Vec::new(), cwd: None })
+    Some(Command::new(program, words))
 }
 
 fn built_in(settings: &Settings) -> AgentSource {
-    let mcp = rejoin_mcp::Options { start_limit: settings.behaviour.mcp_start_limit, ..Default::default() };
-    let (model, mcp_servers) = (settings.model.clone(), settings.mcp_servers.clone());
-    let (providers, deny) = (settings.providers.clone(), settings.deny.clone());
-    BuiltInAgent::new(AgentConfig { model, providers, mcp_servers, mcp, deny }).into()
+    BuiltInAgent::new(built_in_config(settings)).into()
+}
+
+/// What the settings tell the built-in agent.
+pub(crate) fn built_in_config(settings: &Settings) -> AgentConfig {
+    AgentConfig {
+        model: settings.model.clone(),
+        providers: settings.providers.clone(),
+        mcp_servers: settings.mcp_servers.clone(),
+        mcp: rejoin_mcp::Options { start_limit: settings.behaviour.mcp_start_limit, ..Default::default() },
+        deny: settings.deny.clone(),
+        pass_environment: settings.pass_environment.clone(),
+    }
 }
 
 fn options_of(settings: &Settings) -> LayerOptions {

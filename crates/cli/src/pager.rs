@@ -5,6 +5,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
+use rejoin_wire::Inherited;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::error::Error;
@@ -45,6 +46,7 @@ impl Pager {
         let name = command.unwrap_or("less").to_owned();
         let failed = |source| Error::Pager { command: name.clone(), source };
         let interrupts = signal(SignalKind::interrupt()).map_err(failed)?;
+        Inherited::Most.limit(&mut program);
         match program.env("LESS", less.unwrap_or(LESS)).stdin(Stdio::piped()).spawn() {
             Ok(mut child) => {
                 let stdin = child.stdin.take();

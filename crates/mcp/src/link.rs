@@ -191,6 +191,7 @@ async fn connect(to: &Server, program: &mut Option<Program>) -> Result<Running, 
             let command = Command {
                 program: command.clone(),
                 args: args.clone(),
+                inherited: context.options.inherited.clone(),
                 env: env.clone(),
                 cwd: Some(context.folders.cwd.clone()),
             };

@@ -1,7 +1,9 @@
-//! How long things may take, and where a session works.
+//! How long things may take, what servers inherit, and where a session works.
 
 use std::path::PathBuf;
 use std::time::Duration;
+
+use rejoin_wire::{Inherited, Requested};
 
 /// How servers are treated.
 #[derive(Debug, Clone)]
@@ -14,6 +16,8 @@ pub struct Options {
     pub call_total_limit: Duration,
     /// The longest message that is taken from a server, in bytes.
     pub message_limit: usize,
+    /// Which of our environment variables a server that we start gets, besides those of its spec.
+    pub inherited: Inherited,
     /// What we call ourselves: name and version.
     pub client: (String, String),
 }
@@ -25,6 +29,7 @@ impl Default for Options {
             call_limit: Duration::from_secs(5 * 60),
             call_total_limit: Duration::from_secs(60 * 60),
             message_limit: 16 * 1024 * 1024,
+            inherited: Inherited::Few(Requested::default()),
             client: ("rejoin".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
         }
     }

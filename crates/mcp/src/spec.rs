@@ -23,7 +23,7 @@ pub enum Transport {
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// What is added to our own environment for it.
+        /// The variables that it gets besides [`Options::inherited`](crate::Options::inherited).
         env: Vec<(String, String)>,
     },
     /// Streamable HTTP.

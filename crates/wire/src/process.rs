@@ -19,11 +19,11 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::ProcessError;
 use crate::lock::lock;
 use crate::stderr::Tail;
 use crate::stdin::{ReadCount, Stdin};
 use crate::watchdog::Watchdog;
+use crate::{Inherited, ProcessError};
 
 /// Looks whether a process has ended, without reaping it.
 const LOOK: WaitIdOptions = WaitIdOptions::EXITED.union(WaitIdOptions::NOHANG).union(WaitIdOptions::NOWAIT);
@@ -44,10 +44,20 @@ pub struct Command {
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// What is added to our own environment for it.
+    /// Which of our environment variables it gets.
+    pub inherited: Inherited,
+    /// The variables that it gets besides.
     pub env: Vec<(String, String)>,
     /// The folder it starts in; ours if there is none.
     pub cwd: Option<PathBuf>,
+}
+
+impl Command {
+    /// A program that starts in our folder, and gets most of our environment.
+    pub fn new(program: impl Into<String>, args: impl IntoIterator<Item = String>) -> Self {
+        let args = args.into_iter().collect();
+        Self { program: program.into(), args, inherited: Inherited::Most, env: Vec::new(), cwd: None }
+    }
 }
 
 /// A running program. It and all that is left of its group is killed when this is dropped, and also when we die.
@@ -261,6 +271,7 @@ pub(crate) async fn exit_of(id: Pid, exits: &mut Signal) -> Option<ExitStatus> {
 fn spawn(command: &Command) -> Result<Child, ProcessError> {
     let program = command.program.clone();
     let mut builder = std::process::Command::new(&program);
+    command.inherited.limit(&mut builder);
     builder.args(&command.args).envs(command.env.iter().map(|(name, value)| (name, value)));
     builder.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     if let Some(cwd) = &command.cwd {

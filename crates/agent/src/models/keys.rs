@@ -61,7 +61,7 @@ pub enum KeySource {
     Command(Vec<String>),
 }
 
-/// The variables of our environment that hold keys: the usual ones, and those that `providers` name.
+/// The environment variables that hold keys of models: the usual ones, and those that `providers` name.
 pub(crate) fn variables(providers: &[ProviderConfig]) -> Vec<String> {
     const USUAL: [&str; 3] = ["ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"];
     // What the user is told to set may be a key of the configuration instead.
@@ -121,7 +121,7 @@ impl Key {
 /// What the command `words` says. The error names the program, and nothing that it wrote.
 async fn ask(words: &[String]) -> Result<Secret, String> {
     let (program, args) = words.split_first().ok_or("the command for the key is empty")?;
-    let command = Command { program: program.clone(), args: args.to_vec(), env: Vec::new(), cwd: None };
+    let command = Command::new(program, args.to_vec());
     let (process, stdin, stdout) = Process::start_unlogged(&command)
         .map_err(|error| format!("the command that says the key can't be started: {error}"))?;
     drop(stdin);

@@ -14,7 +14,7 @@ const AT_ONCE: usize = 12;
 fn check_of(rule: &str) -> (Check, TempDir) {
     let state = tempfile::tempdir().unwrap();
     let args = vec![state.path().display().to_string(), rule.to_owned()];
-    let command = Command { program: env!("CARGO_BIN_EXE_faulty-agent").to_owned(), args, env: Vec::new(), cwd: None };
+    let command = Command::new(env!("CARGO_BIN_EXE_faulty-agent"), args);
     let seconds = Duration::from_secs;
     let limits = Limits {
         answer: seconds(12),

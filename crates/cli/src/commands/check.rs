@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{Context, Outcome, count};
 use crate::error::Error;
 use crate::known_agents;
-use crate::layer::{AgentArgs, taps_of};
+use crate::layer::{AgentArgs, taps_of, typed_command};
 use crate::output::{BAD, BOLD, DIM, GOOD, Output, one_line, printable};
 use crate::settings::Settings;
 use crate::signals::Signals;
@@ -128,9 +128,8 @@ fn list(args: &CheckArgs, context: &mut Context) -> Result<Outcome, Error> {
 
 /// How the agent is started that was typed or named.
 fn command_of(args: AgentArgs, settings: &Settings) -> Result<Command, Error> {
-    let mut words = args.command.into_iter();
-    if let Some(program) = words.next() {
-        return Ok(Command { program, args: words.collect(), env: Vec::new(), cwd: None });
+    if let Some(command) = typed_command(args.command) {
+        return Ok(command);
     }
     let Some(name) = args.agent.or_else(|| settings.default_agent.clone()) else { return Err(Error::NoAgent) };
     let configured = settings.agents.get(&name).map(crate::settings::AgentCommand::to_command);

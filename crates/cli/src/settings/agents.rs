@@ -34,7 +34,7 @@ impl AgentCommand {
     pub(crate) fn to_command(&self) -> Command {
         let mut words = self.command.iter().cloned();
         let env = self.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        Command { program: words.next().unwrap_or_default(), args: words.collect(), env, cwd: None }
+        Command { env, ..Command::new(words.next().unwrap_or_default(), words) }
     }
 }
 

@@ -38,12 +38,27 @@ pub(crate) const MCP_SERVERS: &str = "mcp_servers";
 /// Who provides models to the built-in agent.
 pub(crate) const PROVIDERS: &str = "providers";
 
+/// The environment variables that MCP servers and commands of the built-in agent get besides the usual ones.
+pub(crate) const PASS_ENVIRONMENT: &str = "pass_environment";
+
 /// The agents' commands.
 pub(crate) const AGENTS: &str = "agents";
 
-/// What runs programs, names places, removes sessions, or says who gets keys: a project's file sets it only if it is trusted.
-const TRUSTED: [&str; 10] =
-    [STORE, LOG_FILE, TRACE, DEFAULT_AGENT, PAGER, GC_OLDER_THAN, GC_MAX_SIZE, AGENTS, MCP_SERVERS, PROVIDERS];
+/// What runs programs, names places, removes sessions, or says who gets keys: a project's file sets it only if
+/// it is trusted.
+const TRUSTED: [&str; 11] = [
+    STORE,
+    LOG_FILE,
+    TRACE,
+    DEFAULT_AGENT,
+    PAGER,
+    PASS_ENVIRONMENT,
+    GC_OLDER_THAN,
+    GC_MAX_SIZE,
+    AGENTS,
+    MCP_SERVERS,
+    PROVIDERS,
+];
 
 /// Every key of a file.
 pub(super) fn all() -> Vec<&'static str> {

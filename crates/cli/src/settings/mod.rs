@@ -31,6 +31,7 @@ use rejoin_agent::{ModelId, ProviderConfig};
 use rejoin_history::Tool;
 use rejoin_mcp::ServerSpec;
 use rejoin_store::{MemoryStore, SessionStore, SqliteStore};
+use rejoin_wire::NamePattern;
 
 pub(crate) use self::agents::AgentCommand;
 pub(crate) use self::behaviour::Behaviour;
@@ -41,7 +42,7 @@ use self::layers::Layers;
 pub(crate) use self::project::PROJECT_FILE;
 pub(crate) use self::source::{Role, Source, flag};
 pub(crate) use self::trust::Trust;
-use self::value::{bytes, choice, duration};
+use self::value::{bytes, choice, duration, names};
 pub(crate) use self::warning::Warning;
 use crate::args::{GlobalArgs, LogLevel};
 use crate::env_vars;
@@ -64,6 +65,8 @@ pub(crate) struct Settings {
     pub(crate) model: Option<ModelId>,
     /// Who provides models to the built-in agent.
     pub(crate) providers: Vec<ProviderConfig>,
+    /// The environment variables that MCP servers and commands of the built-in agent get besides the usual ones.
+    pub(crate) pass_environment: Vec<NamePattern>,
     /// The MCP servers of every session of the built-in agent.
     pub(crate) mcp_servers: Vec<ServerSpec>,
     /// What agents are denied.
@@ -136,6 +139,7 @@ impl Settings {
         let trace = layers.pick_path(keys::TRACE, typed.trace)?;
         let default_agent = layers.pick(keys::DEFAULT_AGENT, None, value::read_text)?;
         let model = layers.pick(keys::MODEL, None, read_model)?;
+        let pass_environment = layers.pick(keys::PASS_ENVIRONMENT, None, names::read)?.unwrap_or_default();
         let pager = layers.pick(keys::PAGER, None, value::read_text)?;
         let gc = GcSettings {
             older_than: layers.pick(keys::GC_OLDER_THAN, None, duration::read)?,
@@ -191,6 +195,7 @@ impl Settings {
             agents,
             model,
             providers,
+            pass_environment,
             mcp_servers,
             deny,
             behaviour,
@@ -254,6 +259,7 @@ impl Settings {
             (keys::TRACE, self.trace.as_deref().map(&path)),
             (keys::DEFAULT_AGENT, self.default_agent.clone()),
             (keys::PAGER, self.pager.clone()),
+            (keys::PASS_ENVIRONMENT, names::show(&self.pass_environment)),
             (keys::GC_OLDER_THAN, self.gc.older_than.map(duration::show)),
             (keys::GC_MAX_SIZE, self.gc.max_size.map(bytes::show)),
         ];

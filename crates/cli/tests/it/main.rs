@@ -19,6 +19,8 @@ mod test_delete;
 #[cfg(target_os = "linux")]
 mod test_disk;
 mod test_doctor;
+#[cfg(target_os = "linux")]
+mod test_environment;
 mod test_export;
 mod test_fork;
 mod test_gc;

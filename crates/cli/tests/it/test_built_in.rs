@@ -1,6 +1,7 @@
 //! `rejoin acp` with no command: the built-in agent, without a model and without a key.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -29,6 +30,11 @@ impl Client {
     pub(crate) fn start_with(world: &World, env: &[(&str, &str)]) -> Self {
         let mut command = world.command(&["acp"]);
         command.envs(env.iter().copied());
+        Self::of(command)
+    }
+
+    /// A client of what `command` starts.
+    pub(crate) fn of(command: Command) -> Self {
         let mut client = Self { acp: Acp::of(command), next_id: 1, updates: Vec::new(), answer: "allow", asked: 0 };
         let capabilities = json!({ "session": { "notices": {} } });
         client.call("initialize", &json!({ "protocolVersion": 1, "clientCapabilities": capabilities }));

@@ -124,6 +124,7 @@ fn without_files_all_settings_are_the_defaults() {
     trace                –                                                     default
     default_agent        –                                                     default
     pager                –                                                     default
+    pass_environment     –                                                     default
     gc_older_than        –                                                     default
     gc_max_size          –                                                     default
     --- exit 0
@@ -165,6 +166,7 @@ fn what_is_typed_goes_before_the_environment_the_project_and_the_user() {
     trace                t                                            --trace
     default_agent        –                                            default
     pager                –                                            default
+    pass_environment     –                                            default
     gc_older_than        –                                            default
     gc_max_size          –                                            default
     --- exit 0
@@ -203,6 +205,7 @@ fn json_tells_each_source() {
     {"key":"trace","value":null,"source":{"kind":"default"}}
     {"key":"default_agent","value":null,"source":{"kind":"default"}}
     {"key":"pager","value":null,"source":{"kind":"default"}}
+    {"key":"pass_environment","value":null,"source":{"kind":"default"}}
     {"key":"gc_older_than","value":null,"source":{"kind":"default"}}
     {"key":"gc_max_size","value":null,"source":{"kind":"default"}}
     {"name":"robot","command":["robot","--acp"],"env":["TOKEN"],"shared":true,"source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":3}}

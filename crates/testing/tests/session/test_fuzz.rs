@@ -65,7 +65,7 @@ async fn try_batch(layer: &Arc<SessionLayer>, mutator: &mut Mutator) {
 fn new_layer(store: Arc<MemoryStore>) -> Arc<SessionLayer> {
     let program = env!("CARGO_BIN_EXE_scripted-agent").to_owned();
     let args = ["modes", "models", "options", "commands"].iter().flat_map(|ability| ["--can", *ability]);
-    let command = Command { program, args: args.map(str::to_owned).collect(), env: Vec::new(), cwd: None };
+    let command = Command::new(program, args.map(str::to_owned));
     let agent = AgentCommand { name: None, command, sharing: Sharing::Shared };
     Arc::new(SessionLayer::new(store).agent(agent))
 }

@@ -85,7 +85,7 @@ async fn secrets_of_mcp_servers_are_in_no_file_also_if_the_agent_tells_them_befo
 async fn what_an_agent_is_given_in_its_environment_is_told_to_nobody() {
     let args = ["-c", "echo no luck with $TOKEN >&2; exit 3"].map(str::to_owned).to_vec();
     let env = vec![("TOKEN".to_owned(), "hush-hush".to_owned())];
-    let command = Command { program: "sh".to_owned(), args, env, cwd: None };
+    let command = Command { env, ..Command::new("sh", args) };
     let world = plain_agent().agent(AgentCommand { name: None, command, sharing: Sharing::Shared }).start();
     let client = world.client().await;
 

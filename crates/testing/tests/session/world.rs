@@ -98,7 +98,7 @@ impl Setup {
     pub(crate) fn start(self) -> World {
         let Self { args, program, store, options, folder, declared, sharing, agent } = self;
         let program = program.unwrap_or_else(|| env!("CARGO_BIN_EXE_scripted-agent").to_owned());
-        let command = Command { program, args, env: Vec::new(), cwd: None };
+        let command = Command::new(program, args);
         let (to_clients, to_agents) = (SchemaTap::new(Side::Client), SchemaTap::new(Side::Agent));
         let taps = Taps { clients: Some(to_clients.clone()), agents: Some(to_agents.clone()) };
         let agent = agent.unwrap_or_else(|| AgentCommand { name: None, command, sharing }.into());

@@ -17,12 +17,8 @@ use tokio::net::unix::pipe;
 const STUBBORN: &str = "trap '' TERM; sh -c 'echo ready >&3; while :; do sleep 1000; done' & wait";
 
 fn shell(script: &str) -> Command {
-    Command {
-        program: "/bin/sh".to_owned(),
-        args: vec!["-c".to_owned(), script.to_owned()],
-        env: vec![("ADDED".to_owned(), "to ours".to_owned())],
-        cwd: None,
-    }
+    let env = vec![("ADDED".to_owned(), "to ours".to_owned())];
+    Command { env, ..Command::new("/bin/sh", ["-c", script].map(str::to_owned)) }
 }
 
 async fn check_exit(script: &str, code: Option<i32>, signal: Option<i32>, stderr: &str) {
@@ -53,12 +49,8 @@ fn check_refusal(command: &Command, expected: &str) {
 
 #[tokio::test]
 async fn a_program_that_can_not_be_started_is_named() {
-    let command = |program: &str, cwd: Option<&str>| Command {
-        program: program.to_owned(),
-        args: Vec::new(),
-        env: Vec::new(),
-        cwd: cwd.map(PathBuf::from),
-    };
+    let command =
+        |program: &str, cwd: Option<&str>| Command { cwd: cwd.map(PathBuf::from), ..Command::new(program, []) };
     check_refusal(&command("no-such-program", None), "there is no program `no-such-program`: -");
     check_refusal(&command("/", None), "cannot start `/`: Permission denied (os error 13)");
     check_refusal(&command("cat", Some("/no/such")), "cannot start `cat`: there is no folder `/no/such`");
@@ -158,8 +150,8 @@ fn run_helper(task: &str, pipe: &Path) -> tokio::process::Child {
         .args(["-c", "exec 5>&1; exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "process::helper"])
-        .env("REJOIN_WIRE_TASK", task)
-        .env("REJOIN_WIRE_PIPE", pipe)
+        .env("WIRE_TEST_TASK", task)
+        .env("WIRE_TEST_PIPE", pipe)
         .stdout(Stdio::null())
         .kill_on_drop(true)
         .spawn()
@@ -169,10 +161,10 @@ fn run_helper(task: &str, pipe: &Path) -> tokio::process::Child {
 /// Not a test of its own: does what another test wants done in a process that it may kill, or that has no other children.
 #[tokio::test]
 async fn helper() {
-    let Ok(task) = std::env::var("REJOIN_WIRE_TASK") else { return };
+    let Ok(task) = std::env::var("WIRE_TEST_TASK") else { return };
     match task.as_str() {
         "start-stubborn" => {
-            let script = format!("exec 3>\"$REJOIN_WIRE_PIPE\"; {STUBBORN}");
+            let script = format!("exec 3>\"$WIRE_TEST_PIPE\"; {STUBBORN}");
             let (process, _stdin, _stdout) = Process::start(&shell(&script)).unwrap();
             process.wait().await;
         }

@@ -25,10 +25,9 @@ const AFTER_EXIT: Duration = Duration::from_millis(200);
 
 /// Runs `job` to its end, and shows what it writes meanwhile.
 pub(super) async fn run(job: &Job, call: &Call<'_>) -> Result<Ran, ToolError> {
-    // The keys that models are asked with are no business of a command.
-    let unset = call.turn.session().key_variables.join(" ");
-    let args = vec!["-c".to_owned(), format!("unset {unset}; {SHELL}"), job.command.clone()];
-    let command = Command { program: "/bin/sh".to_owned(), args, env: Vec::new(), cwd: Some(job.cwd.clone()) };
+    let args = ["-c", SHELL, &job.command].map(str::to_owned);
+    let inherited = call.turn.session().command_environment.clone();
+    let command = Command { inherited, cwd: Some(job.cwd.clone()), ..Command::new("/bin/sh", args) };
     // What a command writes may be secret, and is not for our log.
     let (process, stdin, mut stdout) = Process::start_unlogged(&command).map_err(|error| cannot_start(&error))?;
     drop(stdin);

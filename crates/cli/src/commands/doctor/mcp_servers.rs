@@ -1,8 +1,9 @@
 //! The MCP servers of the configuration: whether each can be connected to.
 
-use rejoin_mcp::{LeftOut, Options, ServerStatus, Servers, State};
+use rejoin_mcp::{LeftOut, ServerStatus, Servers, State};
 
 use super::check::Check;
+use crate::layer::built_in_config;
 use crate::settings::Settings;
 
 /// Connects to all of them, as a session of the built-in agent in this folder would.
@@ -11,7 +12,7 @@ pub(super) async fn check(settings: &Settings) -> Vec<Check> {
         return Vec::new();
     }
     let cwd = std::env::current_dir().unwrap_or_else(|_| "/".into());
-    let options = Options { start_limit: settings.behaviour.mcp_start_limit, ..Options::default() };
+    let options = built_in_config(settings).mcp_options();
     let servers = Servers::connect(settings.mcp_servers.clone(), cwd, options).await;
     let checks = servers.status().into_iter().map(told).collect();
     servers.close().await;

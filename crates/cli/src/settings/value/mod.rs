@@ -5,6 +5,7 @@
 pub(super) mod bytes;
 pub(super) mod choice;
 pub(super) mod duration;
+pub(super) mod names;
 
 use std::collections::BTreeMap;
 
