@@ -67,14 +67,16 @@ class Place:
 
     def processes(self):
         """All that runs in this home, also what has left its parents."""
-        mark, found = f"HOME={self.home}\0".encode(), []
-        for pid in filter(str.isdigit, os.listdir("/proc")):
+        def holds(pid, file, mark):
             try:
-                if mark in Path(f"/proc/{pid}/environ").read_bytes():
-                    found.append(int(pid))
-            except OSError:  # it has ended, or is another user's
-                pass
-        return found
+                return mark in Path(f"/proc/{pid}/{file}").read_bytes()
+            except OSError:  # it has ended, or may not be read
+                return False
+
+        # Rejoin shows nobody its environment, but its arguments name the settings.
+        environment, settings = f"HOME={self.home}\0".encode(), f"--config\0{self.home}/".encode()
+        pids = filter(str.isdigit, os.listdir("/proc"))
+        return [int(pid) for pid in pids if holds(pid, "environ", environment) or holds(pid, "cmdline", settings)]
 
     def kill(self):
         while found := self.processes():

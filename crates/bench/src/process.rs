@@ -14,7 +14,7 @@ pub(crate) fn peak_memory(id: u32) -> Result<u64> {
 
 /// The memory that process `id` has for itself now, in bytes: what it has allocated, without code and mapped files.
 pub(crate) fn anonymous_memory(id: u32) -> Result<u64> {
-    bytes_in(&format!("/proc/{id}/smaps_rollup"), "Anonymous:")
+    bytes_in(&format!("/proc/{id}/status"), "RssAnon:")
 }
 
 fn bytes_in(file: &str, name: &str) -> Result<u64> {

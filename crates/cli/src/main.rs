@@ -52,6 +52,7 @@ fn main() -> ExitCode {
 }
 
 fn start() -> ExitCode {
+    hide_memory();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(answer) => {
@@ -74,6 +75,20 @@ fn start() -> ExitCode {
         }
     }
 }
+
+/// Keeps other processes of the user, such as commands that a model runs, from reading our memory and environment, which
+/// hold keys. Programs that we start can be read as usual: this ends with `exec`.
+#[cfg(target_os = "linux")]
+fn hide_memory() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+
+    // It fails only on kernels that do not know it, and there is nothing else to do there.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
+
+/// Does nothing: only Linux has a switch for it.
+#[cfg(not(target_os = "linux"))]
+fn hide_memory() {}
 
 fn run(args: Args) -> Result<Outcome, Error> {
     let cwd = std::env::current_dir().ok();

@@ -47,7 +47,23 @@ impl Owner {
 
     /// Whether the process is alive, as far as this host can tell; `None` if it runs elsewhere.
     fn is_alive_here(&self, here: &Self) -> Option<bool> {
-        (self.boot == here.boot).then(|| self == here || (start_time(self.pid) == Some(self.started)))
+        (self.boot == here.boot).then(|| self == here || self.is_running())
+    }
+}
+
+impl Owner {
+    #[cfg(target_os = "linux")]
+    fn is_running(&self) -> bool {
+        match std::fs::read_to_string(format!("/proc/{}/stat", self.pid)) {
+            Ok(stat) => start_time_in(&stat) == Some(self.started),
+            // Where `/proc` hides processes (`hidepid`), it hides one that can't be debugged from its own user too.
+            Err(_) => exists(self.pid),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn is_running(&self) -> bool {
+        exists(self.pid)
     }
 }
 
@@ -129,7 +145,12 @@ fn boot_id() -> String {
 /// When the process `pid` started; `None` if there is none.
 #[cfg(target_os = "linux")]
 fn start_time(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    start_time_in(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// When the process started whose line in `/proc` is `stat`; `None` if it has ended.
+#[cfg(target_os = "linux")]
+fn start_time_in(stat: &str) -> Option<u64> {
     // The second field, the program's name, may itself hold blanks and brackets; field 22 is the start time.
     let mut fields = stat.get(stat.rfind(')')? + 2..)?.split(' ');
     let state = fields.next()?;
@@ -142,8 +163,13 @@ fn start_time(pid: u32) -> Option<u64> {
 
 #[cfg(not(target_os = "linux"))]
 fn start_time(pid: u32) -> Option<u64> {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
-    rustix::process::test_kill_process(pid).ok().map(|()| 0)
+    exists(pid).then_some(0)
+}
+
+/// Whether there is a process `pid`, be it one that we may not signal.
+fn exists(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
 #[cfg(test)]

@@ -82,13 +82,13 @@ impl Acp {
         child.wait().unwrap();
     }
 
-    /// Waits until the program does nothing any more: it has read no more of the store for a while.
+    /// Waits until the program does nothing any more: it has had no time on a processor for a while.
     pub(crate) fn wait_until_stalled(&self) {
-        let (mut last, mut still) = (0, 0);
+        let (mut last, mut still) = (Vec::new(), 0);
         while still < 10 {
             // The only sign of a program that waits is that nothing happens.
             thread::sleep(Duration::from_millis(50));
-            let now = self.number_in("io", "rchar:") + self.number_in("io", "wchar:");
+            let now = self.processor_ticks();
             still = if now == last { still + 1 } else { 0 };
             last = now;
         }
@@ -97,6 +97,13 @@ impl Acp {
     /// The most memory that the program has had, in bytes.
     pub(crate) fn peak_memory(&self) -> u64 {
         self.number_in("status", "VmHWM:") * 1024
+    }
+
+    /// The ticks that its threads have run, in the program and in the kernel.
+    fn processor_ticks(&self) -> Vec<String> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
+        fields.skip(11).take(2).map(str::to_owned).collect()
     }
 
     fn number_in(&self, file: &str, name: &str) -> u64 {

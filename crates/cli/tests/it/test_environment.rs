@@ -1,6 +1,7 @@
 //! What of our environment other programs get, and what they can read of it.
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -97,5 +98,29 @@ fn the_user_decides_which_variables_are_passed_on_besides() {
     let expected = ["PATH", "LC_CTYPE", "COLOUR", "GITHUB_TOKEN"];
     let server = fs::read_to_string(world.path("server.env")).unwrap();
     assert_eq!((names(&told), names(&server)), (expected.to_vec(), expected.to_vec()));
+    client.acp.end();
+}
+
+#[test]
+fn a_command_can_not_read_the_environment_of_the_program_itself() {
+    let world = World::new();
+    let mut command = world.command(&["acp"]);
+    if rustix::process::geteuid().is_root() {
+        // Root may read everything, unless it has none of the capabilities for it.
+        let program = command.get_program().to_owned();
+        let mut limited = Command::new("setpriv");
+        limited.args(["--bounding-set=-all", "--inh-caps=-all"]).arg(program).arg("acp");
+        limited.env_clear().env("HOME", world.path("home")).current_dir(world.path(""));
+        command = limited;
+    }
+    command.envs(ENVIRONMENT);
+    let mut client = Client::of(command);
+    let session = client.new_session(&world, &json!([]));
+
+    let told =
+        client.prompt(&session, r#"/call run_command {"command": "cat /proc/$PPID/environ; cat /proc/self/status"}"#);
+
+    assert!(told.contains("/environ: Permission denied") && !told.contains("hush"), "{told}");
+    assert!(told.contains("Name:\tcat"), "a command can be read as usual: {told}");
     client.acp.end();
 }
