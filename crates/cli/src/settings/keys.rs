@@ -26,7 +26,7 @@ pub(crate) const GC_OLDER_THAN: &str = "gc_older_than";
 /// How much `gc` keeps.
 pub(crate) const GC_MAX_SIZE: &str = "gc_max_size";
 
-/// The model that sessions of the built-in agent begin with; any file may set it.
+/// The model that sessions of the built-in agent begin with: who is paid for what is asked.
 pub(crate) const MODEL: &str = "model";
 
 /// What agents are denied; any file may add to it.
@@ -44,9 +44,10 @@ pub(crate) const PASS_ENVIRONMENT: &str = "pass_environment";
 /// The agents' commands.
 pub(crate) const AGENTS: &str = "agents";
 
-/// What runs programs, names places, removes sessions, or says who gets keys: a project's file sets it only if
+/// What runs programs, names places, removes sessions, spends money, or says who gets keys: a project's file sets it only if
 /// it is trusted.
-const TRUSTED: [&str; 11] = [
+const TRUSTED: [&str; 12] = [
+    MODEL,
     STORE,
     LOG_FILE,
     TRACE,
@@ -62,7 +63,7 @@ const TRUSTED: [&str; 11] = [
 
 /// Every key of a file.
 pub(super) fn all() -> Vec<&'static str> {
-    [Behaviour::KEYS, &[LOG, MODEL, DENY], &TRUSTED].concat()
+    [Behaviour::KEYS, &[LOG, DENY], &TRUSTED].concat()
 }
 
 /// Whether a project's file must be trusted to set `key`.

@@ -374,6 +374,32 @@ fn a_key_that_there_is_none_of_is_named_with_the_nearest() {
 }
 
 #[test]
+fn a_project_chooses_no_model_and_passes_on_no_variables_until_it_is_trusted() {
+    let world = World::new();
+    world.write("home/app/.rejoin.toml", "model = 'openai/gpt-5'\npass_environment = ['*']\n");
+    let show = || {
+        let done = world.run_in("home/app", &[], &["config", "show"]).to_string();
+        let lines = done.lines().filter(|line| !line.ends_with("default"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+
+    insta::assert_snapshot!(show(), @"
+    SETTING              VALUE                                                 SOURCE
+    --- stderr
+    warning: [WORLD]/home/app/.rejoin.toml is not trusted; ignored in it: model, pass_environment
+    hint: look at the file, then take them with `rejoin config trust`
+    --- exit 0
+    ");
+    assert_eq!(world.run_in("home/app", &[], &["config", "trust"]).code, Some(0));
+    insta::assert_snapshot!(show(), @"
+    SETTING              VALUE                                                 SOURCE
+    model                openai/gpt-5                                          [WORLD]/home/app/.rejoin.toml:1
+    pass_environment     *                                                     [WORLD]/home/app/.rejoin.toml:2
+    --- exit 0
+    ");
+}
+
+#[test]
 fn a_project_names_no_programs_and_places_until_it_is_trusted() {
     let world = World::new();
     let text =
