@@ -71,6 +71,7 @@ pub(crate) fn become_fork(
     session.facts.created_at = now;
     session.facts.updated_at = now;
     session.facts.running_since = None;
+    session.facts.imported = session.facts.imported.min(at);
     // It is there to be used.
     session.facts.archived = false;
     session.facts.child = false;

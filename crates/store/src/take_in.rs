@@ -4,7 +4,7 @@
 //! import that was killed is taken up again, and a session that went on elsewhere goes on here, unless it went on here too.
 
 use futures::{Stream, StreamExt, TryStreamExt, pin_mut};
-use rejoin_transcript::{EntryNumber, OpenWork, Session, SessionId, Step, StepKind, Timestamp, Turn, TurnEnd};
+use rejoin_transcript::{EntryNumber, Fact, OpenWork, Session, SessionId, Step, StepKind, Timestamp, Turn, TurnEnd};
 
 use crate::{Lease, Owner, SessionStore, StoreError, entries};
 
@@ -47,10 +47,9 @@ pub async fn take_in<E: From<StoreError>>(
     };
     let mut taking = Taking { store, session_id, likeness, last_turn: LastTurn::default(), closed: None };
     if was_there {
-        return match taking.skip_known(&mut steps).await? {
-            Some(begin) => taking.append_all(Some(begin), &mut steps).await.map(|()| Taken::More),
-            None => Ok(Taken::Nothing),
-        };
+        let Some(begin) = taking.skip_known(&mut steps).await? else { return Ok(Taken::Nothing) };
+        store.tell(session_id, vec![Fact::Imported(EntryNumber::MAX)]).await?;
+        return taking.append_all(Some(begin), &mut steps).await.map(|()| Taken::More);
     }
     let taken = taking.append_all(None, &mut steps).await;
     if taken.is_err()
@@ -68,6 +67,7 @@ fn without_entries(told: &Session) -> Session {
     session.forget_entries();
     // Entries can only move it on, and a fork may have been used last before it was made.
     session.facts.updated_at = told.facts.updated_at;
+    session.facts.imported = EntryNumber::MAX;
     session
 }
 
@@ -177,10 +177,14 @@ impl Taking<'_> {
             }
         }
         batch.extend(self.last_turn.closing_steps().into_iter().filter_map(|step| self.behind_closed(step)));
-        if !batch.is_empty() {
-            after = self.store.append(lease, after, batch, Vec::new()).await?;
+        let last = after.plus(u32::try_from(batch.len()).unwrap_or(u32::MAX));
+        let facts = vec![Fact::Imported(last)];
+        if batch.is_empty() {
+            self.store.tell(self.session_id, facts).await?;
+        } else {
+            self.store.append(lease, after, batch, facts).await?;
         }
-        Ok(after)
+        Ok(last)
     }
 
     /// `step` as it is appended: what goes on with a turn that was closed here comes behind it, and its end is known.

@@ -10,13 +10,16 @@ use crate::update::{Chunk, UpdateKind, may_have_message_id};
 use crate::{Json, MessageId, Timestamp, TranscriptError, TurnEnd};
 
 /// An entry's place in its session, from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EntryNumber(u32);
 
 impl EntryNumber {
     /// The place before the first entry.
     pub const START: Self = Self(0);
+
+    /// A place that no entry is behind.
+    pub const MAX: Self = Self(u32::MAX);
 
     /// The place `number`.
     pub const fn new(number: u32) -> Self {

@@ -47,6 +47,8 @@ struct Line {
 /// Writes the first line.
 pub fn write_header(out: &mut impl Write, session: &Session) -> std::io::Result<()> {
     let Session { facts, settings } = session;
+    // Where the entries came from matters only where they are.
+    let facts = &SessionFacts { imported: EntryNumber::START, ..facts.clone() };
     let header = Header { rejoin: "transcript".into(), version: VERSION, session: facts, settings };
     serde_json::to_writer(&mut *out, &header)?;
     out.write_all(b"\n")

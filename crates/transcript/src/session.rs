@@ -128,6 +128,12 @@ pub struct SessionFacts {
     /// Whether the last turn failed or was interrupted.
     #[serde(default)]
     pub has_errors: bool,
+    /// The last entry that came with an import. What the entries up to it put in force is not in force here, but for the
+    /// model: others chose it, and it may allow an agent more than the user would.
+    ///
+    /// An export does not hold it.
+    #[serde(default, skip_serializing_if = "is_start")]
+    pub imported: EntryNumber,
     /// The session it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
@@ -163,6 +169,7 @@ impl Session {
             turns: 0,
             running_since: None,
             has_errors: false,
+            imported: EntryNumber::START,
             parent: None,
             archived: false,
             child: false,
@@ -223,6 +230,9 @@ impl Session {
             | StepKind::PermissionAnswered
             | StepKind::Restored
             | StepKind::ForkedFrom => {}
+        }
+        if number <= self.facts.imported {
+            self.settings.in_force.forget_all_but_model();
         }
     }
 
@@ -327,6 +337,7 @@ impl Session {
             Fact::ConfigOptions(options) => self.settings.config_options = options,
             Fact::AvailableCommands(commands) => self.settings.available_commands = commands,
             Fact::Archived(archived) => self.facts.archived = archived,
+            Fact::Imported(upto) => self.facts.imported = upto,
         }
     }
 }
@@ -417,6 +428,8 @@ pub enum Fact {
     AvailableCommands(Option<Json>),
     /// A person put it away, or took it out again.
     Archived(bool),
+    /// See [`SessionFacts::imported`].
+    Imported(EntryNumber),
 }
 
 /// A working folder: as the client wrote it, and as all its spellings are compared.
@@ -483,6 +496,11 @@ impl AgentMemory {
     fn is_safe(&self) -> bool {
         *self == Self::default()
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_start(number: &EntryNumber) -> bool {
+    *number == EntryNumber::START
 }
 
 /// An agent's own session that is not used any more, and may still be kept by the agent.
@@ -656,6 +674,23 @@ mod tests {
         assert_eq!(session.settings.in_force.mode.as_deref(), Some("code"));
         assert_eq!(session.settings.in_force.options["model"].as_str(), "\"m3\"");
         assert_eq!(session.settings.in_force.options["fast"].as_str(), "true");
+    }
+
+    #[test]
+    fn of_what_an_import_chose_only_the_model_is_in_force() {
+        let mut session = session();
+        session.apply(Fact::Imported(EntryNumber::new(3)));
+        let options = r#"[{"id":"model","currentValue":"m2"},{"id":"mode","currentValue":"code"}]"#;
+        let options = update(&format!(r#"{{"sessionUpdate":"config_option_update","configOptions":{options}}}"#));
+        let set = |mode: &str| Step::of_layer(at(1), Turn::After(0), LayerKind::StateSet, mode_set(mode));
+        observe(&mut session, 1, &options);
+        observe(&mut session, 2, &update(r#"{"sessionUpdate":"current_mode_update","modeId":"code"}"#));
+        observe(&mut session, 3, &set("code"));
+        let model = BTreeMap::from([("model".to_owned(), Json::parse("\"m2\"").unwrap())]);
+        assert_eq!(session.settings.in_force, InForce { options: model, ..InForce::default() });
+
+        observe(&mut session, 4, &set("code"));
+        assert_eq!(session.settings.in_force.mode.as_deref(), Some("code"));
     }
 
     #[test]

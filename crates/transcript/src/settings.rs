@@ -148,6 +148,12 @@ impl InForce {
         Json::from_stored(format!("{{{}}}", members.join(",")))
     }
 
+    /// Forgets the mode, and the options but the one that is the model.
+    pub(crate) fn forget_all_but_model(&mut self) {
+        self.mode = None;
+        self.options.retain(|id, _| id == "model");
+    }
+
     pub(crate) fn observe_set(&mut self, body: &Json) {
         let Some(members) = body.members() else { return };
         if let Some(mode) = members.get_string("mode") {

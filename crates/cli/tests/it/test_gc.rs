@@ -55,7 +55,7 @@ async fn what_is_old_is_removed_and_can_be_seen_before() {
 
     insta::assert_snapshot!(world.run(&["gc", "--older-than", "90d", "--dry-run"]), @"
     ID     TITLE          UPDATED        SIZE
-    older  this is older  2022-01-02  1.6 KiB
+    older  this is older  2022-01-02  1.7 KiB
     old    this is old    2023-01-02  1.6 KiB
     would remove 2 sessions with 3.3 KiB, and 1 session never prompted
     --- exit 0
@@ -68,13 +68,13 @@ async fn what_is_old_is_removed_and_can_be_seen_before() {
           "sessionId": "older",
           "title": "this is older",
           "updatedAt": "2022-01-02T03:04:05.000Z",
-          "bytes": 1682
+          "bytes": 1695
         },
         {
           "sessionId": "old",
           "title": "this is old",
           "updatedAt": "2023-01-02T03:04:05.000Z",
-          "bytes": 1676
+          "bytes": 1689
         }
       ],
       "empty": 1
@@ -83,7 +83,7 @@ async fn what_is_old_is_removed_and_can_be_seen_before() {
     "#);
     insta::assert_snapshot!(world.run(&["gc", "--older-than", "90d", "--yes"]), @"
     ID     TITLE          UPDATED        SIZE
-    older  this is older  2022-01-02  1.6 KiB
+    older  this is older  2022-01-02  1.7 KiB
     old    this is old    2023-01-02  1.6 KiB
     removed 2 sessions with 3.3 KiB, and 1 session never prompted
     --- exit 0
@@ -100,8 +100,8 @@ async fn the_oldest_go_until_the_others_are_small_enough() {
     let world = filled().await;
     insta::assert_snapshot!(world.run(&["gc", "--max-size", "4KiB", "--dry-run"]), @"
     ID     TITLE          UPDATED        SIZE
-    older  this is older  2022-01-02  1.6 KiB
-    would remove 1 session with 1.6 KiB, and 1 session never prompted
+    older  this is older  2022-01-02  1.7 KiB
+    would remove 1 session with 1.7 KiB, and 1 session never prompted
     --- exit 0
     ");
 }
@@ -132,13 +132,13 @@ async fn the_limits_can_be_settings_of_the_user_and_not_of_a_project() {
     world.write("home/.config/rejoin/config.toml", "gc_older_than = '700 days'\n");
     insta::assert_snapshot!(world.run_in("home", &[], &["gc", "--dry-run"]), @"
     ID     TITLE          UPDATED        SIZE
-    older  this is older  2022-01-02  1.6 KiB
+    older  this is older  2022-01-02  1.7 KiB
     old    this is old    2023-01-02  1.6 KiB
     would remove 2 sessions with 3.3 KiB, and 1 session never prompted
     --- exit 0
     ");
     let all = world.run_in("home", &[("REJOIN_GC_MAX_SIZE", "1B")], &["gc", "--dry-run"]).stdout;
-    assert!(all.ends_with("would remove 3 sessions with 4.9 KiB, and 1 session never prompted\n"), "{all}");
+    assert!(all.ends_with("would remove 3 sessions with 5.0 KiB, and 1 session never prompted\n"), "{all}");
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ async fn at_a_terminal_it_shows_what_goes_and_asks() {
     insta::assert_snapshot!(format!("{}--- exit {}", seen.replace("n\n", "\n"), code.unwrap()), @"
 
     ID     TITLE          UPDATED        SIZE
-    older  this is older  2022-01-02  1.6 KiB
+    older  this is older  2022-01-02  1.7 KiB
     old    this is old    2023-01-02  1.6 KiB
     Remove 2 sessions with 3.3 KiB, and 1 session never prompted for good? [y/N] --- exit 1
     ");

@@ -4,7 +4,9 @@ use std::fs;
 
 use rejoin_store::{Owner, SessionStore, now};
 use rejoin_transcript::{Fact, Json, SessionId};
+use serde_json::json;
 
+use crate::test_built_in::Client;
 use crate::world::{SAMPLE, SAMPLE_ID, Transcript, World};
 
 #[test]
@@ -297,8 +299,37 @@ async fn an_import_gives_back_the_same_session() {
         let file = to.write("exported.jsonl", &from.run(&["export", id.as_str()]).stdout);
         let done = to.run(&["import", &file]);
         assert_eq!(done.code, Some(0), "{done}");
-        assert_eq!(to.store().session(&id).await.unwrap(), store.session(&id).await.unwrap());
+        let (mut exported, imported) = (store.session(&id).await.unwrap(), to.store().session(&id).await.unwrap());
+        // All of it came by an import there.
+        exported.facts.imported = to.store().head(&id).await.unwrap();
+        assert_eq!(imported, exported);
     }
+}
+
+#[test]
+fn an_imported_session_begins_in_ask_whatever_mode_it_was_in() {
+    let world = World::new();
+    let mut client = Client::start_with(&world, &[]);
+    let session = client.new_session(&world, &json!([]));
+    client.prompt(&session, "hello");
+    client.prompt(&session, "/mode code");
+    client.acp.end();
+    let exported = world.run(&["export", &session]).stdout;
+    let here = world.write("exported.jsonl", &exported);
+    assert_eq!(world.run(&["delete", &session, "--yes"]).code, Some(0));
+    assert_eq!(world.run(&["import", &here]).code, Some(0));
+
+    let mut client = Client::start_with(&world, &[]);
+    let params = json!({ "sessionId": session, "cwd": world.path("home"), "mcpServers": [] });
+    client.call("session/load", &params);
+
+    assert_eq!(client.prompt(&session, "/mode"), "The mode is ask.\n");
+    client.prompt(&session, "/mode code");
+    client.acp.end();
+    let mut client = Client::start_with(&world, &[]);
+    client.call("session/load", &params);
+    assert_eq!(client.prompt(&session, "/mode"), "The mode is code.\n", "what the user chose here stays");
+    client.acp.end();
 }
 
 #[tokio::test]

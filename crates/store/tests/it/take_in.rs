@@ -1,9 +1,9 @@
 //! Sessions that were kept elsewhere.
 
 use futures::stream;
-use rejoin_store::{Likeness, MemoryStore, SessionStore, StoreError, Taken, agent_sessions, take_in};
+use rejoin_store::{Likeness, MemoryStore, Owner, SessionStore, StoreError, Taken, agent_sessions, take_in};
 use rejoin_testing::{at, chunk, end, prompt, read_all, session_in};
-use rejoin_transcript::{AgentSession, Fact, Json, Session, SessionId, Step, Turn};
+use rejoin_transcript::{AgentSession, EntryNumber, Fact, Json, Session, SessionId, Step, Turn};
 
 fn told() -> Session {
     let mut session = session_in("/p");
@@ -64,6 +64,32 @@ async fn a_turn_that_was_closed_here_and_went_on_elsewhere_goes_on_behind_its_en
     let added = [("update", -1), ("prompt", 2), ("turn_ended", 2)];
     assert_eq!(kinds(&store).await, [&closed[..], &added].concat());
     assert_eq!(take(&store, Likeness::Retold, &more).await, Taken::Nothing);
+}
+
+#[tokio::test]
+async fn the_modes_of_others_are_not_in_force_and_the_users_own_are() {
+    let store = MemoryStore::default();
+    let id = told().facts.session_id;
+    let mode = |mode: &str| {
+        let update = format!(r#"{{"sessionUpdate":"current_mode_update","currentModeId":"{mode}"}}"#);
+        Step::update(at(1), Turn::In(1), Json::parse(update).unwrap()).unwrap()
+    };
+    let first = [prompt(1, "one"), mode("code"), end(1)];
+    let whole = [&first[..], &[prompt(2, "two"), mode("code"), end(2)]].concat();
+    for (steps, n_entries) in [(&first[..], 3), (&whole, 6)] {
+        take(&store, Likeness::Exact, steps).await;
+        let session = store.session(&id).await.unwrap();
+        assert_eq!((session.facts.imported.get(), session.settings.in_force.mode), (n_entries, None));
+    }
+
+    let lease = store.acquire(&id, &Owner::this_process()).await.unwrap();
+    store.append(&lease, lease.head, vec![mode("code")], Vec::new()).await.unwrap();
+    assert_eq!(store.session(&id).await.unwrap().settings.in_force.mode.as_deref(), Some("code"));
+
+    let fork = SessionId::parse("fork").unwrap();
+    store.fork(&id, EntryNumber::new(3), fork.clone(), at(9), Vec::new()).await.unwrap();
+    let forked = store.session(&fork).await.unwrap();
+    assert_eq!((forked.facts.imported.get(), forked.settings.in_force.mode), (3, None));
 }
 
 #[tokio::test]
