@@ -14,6 +14,7 @@ use crate::mode::{Mode, Policy};
 use crate::models::{Part, ToolUse};
 use crate::permission;
 use crate::session::OpenSession;
+use crate::tools::option::Toolset;
 use crate::tools::{self, Arguments, Output, Plan, Tool, ToolError};
 
 /// A call that runs.
@@ -79,7 +80,9 @@ pub(crate) async fn make(
     call.planned.clone_from(&content);
     let shown = call.shown(wanted, title).kind(tool.kind()).locations(locations).content(content);
     call.begin(&shown).await?;
-    if is_always_asked || Mode::of(&turn.chosen()).policy(tool.effect()) == Policy::Asked {
+    let (chosen, effect) = (turn.chosen(), tool.effect());
+    let is_asked = Mode::of(&chosen).policy(effect) == Policy::Asked || Toolset::of(&chosen).asks_for(effect);
+    if is_always_asked || is_asked {
         let refusal = match permission::ask(turn, &shown, wanted, &always).await {
             Ok(true) => None,
             Ok(false) => Some("the user did not allow it".to_owned()),

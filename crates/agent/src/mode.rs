@@ -82,10 +82,13 @@ impl Mode {
     /// Whether a call with this effect may be made.
     pub(crate) fn policy(self, effect: Effect) -> Policy {
         match (self, effect) {
-            (_, Effect::Reads) | (Self::Code, Effect::Writes) => Policy::Allowed,
-            (Self::Ask, Effect::Writes) | (Self::Ask | Self::Code, Effect::Runs) | (_, Effect::Switches) => {
-                Policy::Asked
+            (_, Effect::Reads) | (Self::Ask | Self::Code, Effect::ReadsAsTold) | (Self::Code, Effect::Writes) => {
+                Policy::Allowed
             }
+            (Self::Ask, Effect::Writes)
+            | (Self::Ask | Self::Code, Effect::Runs)
+            | (Self::Architect, Effect::ReadsAsTold)
+            | (_, Effect::Switches) => Policy::Asked,
             (Self::Architect, Effect::Writes | Effect::Runs) => Policy::Never,
         }
     }

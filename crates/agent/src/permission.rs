@@ -23,6 +23,7 @@ pub(crate) async fn ask(
     // What is remembered, and what people read.
     let always = match always {
         Always::Tool => Some((wanted.name.clone(), wanted.name.clone())),
+        Always::ToolAsDefined { definition } => Some((format!("{} {definition}", wanted.name), wanted.name.clone())),
         Always::Command { shown, key } => Some((format!("{} {key}", wanted.name), shown.clone())),
         Always::NotOffered => None,
     };

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::pace::Pace;
-use super::{Arguments, Effect, MOST_TOLD, Output, Plan, Tool, ToolError, ToolSpec};
+use super::{Always, Arguments, Effect, MOST_TOLD, Output, Plan, Tool, ToolError, ToolSpec};
 use crate::calls::Call;
 use crate::models::Part;
 use crate::session::OpenSession;
@@ -37,12 +37,22 @@ impl Tool for McpTool {
     }
 
     fn effect(&self) -> Effect {
-        if self.0.is_read_only() { Effect::Reads } else { Effect::Runs }
+        if self.0.is_read_only() { Effect::ReadsAsTold } else { Effect::Runs }
     }
 
     async fn plan(&self, _: &Arguments, _: &Turn<OpenSession>) -> Result<Plan, ToolError> {
         let own = self.0.title.as_deref().unwrap_or(&self.0.own_name);
-        Ok(Plan::new(format!("{own} ({})", self.0.server)))
+        // A server may define a tool anew at any time: the user has allowed what it was.
+        let definition = json!([
+            self.0.server,
+            self.0.own_name,
+            self.0.title,
+            self.0.description,
+            *self.0.input_schema,
+            self.0.annotations
+        ]);
+        let always = Always::ToolAsDefined { definition: definition.to_string() };
+        Ok(Plan::new(format!("{own} ({})", self.0.server)).always(always))
     }
 
     async fn run(&self, arguments: &Arguments, call: &Call<'_>) -> Result<Output, ToolError> {

@@ -62,6 +62,8 @@ pub(crate) struct ToolSpec {
 pub(crate) enum Effect {
     /// It only looks.
     Reads,
+    /// It is in other hands, which say that it only looks.
+    ReadsAsTold,
     /// It changes files.
     Writes,
     /// It runs something, and nobody knows what that does.
@@ -119,6 +121,11 @@ impl Plan {
 pub(crate) enum Always {
     /// All calls of the tool.
     Tool,
+    /// All calls of the tool as long as it is defined as it is now.
+    ToolAsDefined {
+        /// All that is said of it.
+        definition: String,
+    },
     /// All commands with this key.
     Command {
         /// What they are, as people read it.

@@ -58,9 +58,15 @@ impl Toolset {
     /// Whether it has tools with this effect.
     pub(crate) fn has(self, effect: Effect) -> bool {
         match (self, effect) {
-            (_, Effect::Reads | Effect::Switches) | (Self::ReadWrite | Self::NoCommands | Self::All, _) => true,
+            (_, Effect::Reads | Effect::ReadsAsTold | Effect::Switches)
+            | (Self::ReadWrite | Self::NoCommands | Self::All, _) => true,
             (Self::ReadOnly, Effect::Writes | Effect::Runs) => false,
         }
+    }
+
+    /// Whether the user is asked before a call with this effect, whatever the mode.
+    pub(crate) fn asks_for(self, effect: Effect) -> bool {
+        self == Self::ReadOnly && effect == Effect::ReadsAsTold
     }
 
     /// Whether it has commands.

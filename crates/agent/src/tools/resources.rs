@@ -73,7 +73,7 @@ impl Tool for ReadResource {
     }
 
     fn effect(&self) -> Effect {
-        Effect::Reads
+        Effect::ReadsAsTold
     }
 
     async fn plan(&self, arguments: &Arguments, _: &Turn<OpenSession>) -> Result<Plan, ToolError> {

@@ -234,16 +234,44 @@ fn a_session_is_renamed_forked_and_switched_by_commands() {
 }
 
 #[test]
-fn commands_do_not_see_the_keys_of_models() {
+fn a_server_that_says_its_tool_only_reads_is_not_believed_where_nothing_may_change() {
     let world = World::new();
-    world.write(CONFIG, "[providers.work]\nkind = 'anthropic'\nkey = 'env:WORK_KEY'\n");
-    let env = [("WORK_KEY", "hush-1"), ("OPENAI_API_KEY", "hush-2"), ("GEMINI_API_KEY", "hush-3"), ("COLOUR", "teal")];
-    let mut client = Client::start_with(&world, &env);
-    let session = client.new_session(&world, &json!([]));
+    let mut client = Client::start(&world);
+    let session = client.new_session(&world, &json!([server("box", &[])]));
+    let mut asked_in = |mode: &str, tools: &str| {
+        client.prompt(&session, &format!("/mode {mode}"));
+        let option = json!({ "sessionId": session, "configId": "tools", "value": tools });
+        client.call("session/set_config_option", &option);
+        let before = client.asked;
+        let told = client.prompt(&session, r#"/call box__echo {"text": "hi"}"#);
+        assert!(told.contains("echo: hi"), "{told}");
+        client.asked - before
+    };
 
-    let told = client.prompt(&session, r#"/call run_command {"command": "env"}"#);
+    let asked = [asked_in("ask", "read-write"), asked_in("architect", "read-write"), asked_in("code", "read-only")];
 
-    assert!(told.contains("COLOUR=teal") && !told.contains("hush"), "{told}");
+    assert_eq!(asked, [0, 1, 1]);
+    client.acp.end();
+}
+
+#[test]
+fn always_ends_when_the_server_changes_the_tool() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    client.answer = "always";
+    let session = client.new_session(&world, &json!([server("box", &[])]));
+    let mut call = |tool: &str| {
+        client.prompt(&session, &format!(r#"/call {tool} {{"name": "KEY"}}"#));
+        client.asked
+    };
+
+    assert_eq!([call("box__env"), call("box__env"), call("box__grow")], [1, 1, 2]);
+    // What the server lists now is read when it has said so.
+    let is_grown = (0..1000).any(|_| client.prompt(&session, "/call").contains("box__grown"));
+    assert!(is_grown, "the server's new list was not read");
+    client.prompt(&session, r#"/call box__env {"name": "KEY"}"#);
+
+    assert_eq!(client.asked, 3);
     client.acp.end();
 }
 

@@ -118,7 +118,7 @@ mod tests {
         match of(command, Path::new("/p")) {
             Always::Command { shown, .. } => shown,
             Always::NotOffered => "–".to_owned(),
-            Always::Tool => "the tool".to_owned(),
+            Always::Tool | Always::ToolAsDefined { .. } => "the tool".to_owned(),
         }
     }
 
