@@ -18,6 +18,9 @@ use crate::shorten::{shortened, shortened_parts};
 /// So many bytes of what a server says of a tool a model is told: it is told with every request.
 const LONGEST_DESCRIPTION: usize = 8 * 1024;
 
+/// So many levels of a result are passed on as they are. Many readers of JSON stop at 128, and a message adds a few.
+const MOST_NESTED: usize = 64;
+
 /// So many steps of a call are shown at once; then only how it is from time to time.
 const AT_ONCE: u32 = 20;
 
@@ -113,8 +116,23 @@ fn outcome(result: &CallToolResult) -> Result<Output, ToolError> {
         }
         output.raw = Some(structured.clone());
     }
-    output.raw = output.raw.or_else(|| serde_json::to_value(&result.content).ok());
+    output.raw = output.raw.or_else(|| serde_json::to_value(&result.content).ok()).map(flat);
     Ok(output)
+}
+
+/// `value`, or its text if it is nested so deeply that a client could not read a message with it.
+fn flat(value: Value) -> Value {
+    if is_deeper(&value, MOST_NESTED) { Value::String(value.to_string()) } else { value }
+}
+
+/// Whether `value` has more than `levels` levels.
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let Some(inside) = levels.checked_sub(1) else { return value.is_array() || value.is_object() };
+    match value {
+        Value::Array(items) => items.iter().any(|item| is_deeper(item, inside)),
+        Value::Object(members) => members.values().any(|member| is_deeper(member, inside)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
 }
 
 fn part(content: &McpContent) -> Option<Part> {
@@ -129,5 +147,17 @@ fn part(content: &McpContent) -> Option<Part> {
         }
         "resource_link" => Some(Part::Text(format!("{} ({})", content["name"], content["uri"]))),
         kind => Some(Part::Text(format!("[{kind}]"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nested_too_deeply_becomes_text() {
+        let nested = |levels: usize| (0..levels).fold(json!(1), |inside, _| json!([inside]));
+        assert_eq!(flat(nested(MOST_NESTED)), nested(MOST_NESTED));
+        assert_eq!(flat(nested(MOST_NESTED + 1)), json!(nested(MOST_NESTED + 1).to_string()));
     }
 }

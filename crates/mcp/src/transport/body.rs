@@ -1,12 +1,17 @@
 //! The bodies of HTTP answers, none longer than its limit.
 
-use futures::StreamExt;
 use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
 use reqwest::Response;
+use rmcp::model::ServerJsonRpcMessage;
 use rmcp::transport::streamable_http_client::SseError;
 use sse_stream::{Sse, SseStream};
 
+use super::message::refusal_of;
 use crate::Failure;
+
+/// No JSON that is nested deeper is read.
+const MOST_NESTED: usize = 100;
 
 /// As much of a refusal is read.
 const BEGINNING: usize = 64 * 1024;
@@ -14,14 +19,24 @@ const BEGINNING: usize = 64 * 1024;
 /// As much of it is shown.
 const SHOWN: usize = 200;
 
-/// The events of a body. One that is longer than `limit` ends them.
+/// The events of a body. One that is longer than `limit` ends them; an answer that can't be understood becomes an error.
 pub(crate) fn events(response: Response, limit: usize) -> BoxStream<'static, Result<Sse, SseError>> {
     let mut size = EventSize::default();
     let chunks = response.bytes_stream().map(move |chunk| {
         let chunk = chunk.map_err(|_| Failure::Disconnected { problem: "its stream broke off".to_owned() })?;
         if size.after(&chunk) > limit { Err(too_long(limit)) } else { Ok(chunk) }
     });
-    SseStream::from_bytes_stream(chunks).boxed()
+    SseStream::from_bytes_stream(chunks).map_ok(understood).boxed()
+}
+
+/// `event`, with an error in the place of an answer that can't be read. rmcp would drop it, and the call would wait for it.
+fn understood(event: Sse) -> Sse {
+    let is_broken = |data: &&String| serde_json::from_str::<ServerJsonRpcMessage>(data).is_err();
+    // Most are read once, by rmcp: only one with so many brackets can be too deep.
+    let may_be_deep = |data: &&String| data.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() > MOST_NESTED;
+    let broken = event.data.as_ref().filter(may_be_deep).filter(is_broken);
+    let refusal = broken.and_then(|data| serde_json::to_string(&refusal_of(data.as_bytes())?).ok());
+    Sse { data: refusal.or(event.data), ..event }
 }
 
 /// A whole body of at most `limit` bytes.

@@ -4,7 +4,9 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 /// Reads messages, and knows which requests have no answer yet.
 #[derive(Debug, Clone, Default)]
@@ -28,11 +30,9 @@ impl Messages {
             queue.push_back(message);
             return;
         }
-        match serde_json::from_slice(text) {
-            Ok(Value::Array(batch)) => batch.into_iter().for_each(|value| self.read_value(value, queue)),
-            Ok(value @ Value::Object(_)) => self.read_value(value, queue),
-            // What is not even JSON is a server's chatter.
-            _ => tracing::debug!(n_bytes = text.len(), "an MCP server wrote what is no message"),
+        match serde_json::from_slice::<Vec<&RawValue>>(text) {
+            Ok(batch) => batch.into_iter().for_each(|message| self.read_one(message.get().as_bytes(), queue)),
+            Err(_) => self.read_one(text, queue),
         }
     }
 
@@ -42,19 +42,12 @@ impl Messages {
         queue.extend(self.open().drain().map(|id| error(id, message.clone())));
     }
 
-    fn read_value(&self, value: Value, queue: &mut VecDeque<ServerJsonRpcMessage>) {
-        let id = value.get("id").cloned().and_then(|id| serde_json::from_value::<RequestId>(id).ok());
-        let is_answer = value.get("method").is_none();
-        match serde_json::from_value::<ServerJsonRpcMessage>(value) {
-            Ok(message) => {
-                self.answered(&message);
-                queue.push_back(message);
-            }
-            Err(_) if is_answer && id.is_some() => queue.extend(id.map(|id| {
-                self.open().remove(&id);
-                error(id, "its answer is not understood".to_owned())
-            })),
-            Err(_) => tracing::debug!("an MCP server wrote what is not understood"),
+    fn read_one(&self, text: &[u8], queue: &mut VecDeque<ServerJsonRpcMessage>) {
+        if let Some(message) = serde_json::from_slice(text).ok().or_else(|| refusal_of(text)) {
+            self.answered(&message);
+            queue.push_back(message);
+        } else {
+            tracing::debug!(n_bytes = text.len(), "an MCP server wrote what is not a message");
         }
     }
 
@@ -69,6 +62,20 @@ impl Messages {
     fn open(&self) -> MutexGuard<'_, HashSet<RequestId>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The error in the place of `text`, an answer that can't be understood; `None` if it is not an answer.
+///
+/// Answers are found however deeply they are nested: only their outermost members are read.
+pub(crate) fn refusal_of(text: &[u8]) -> Option<ServerJsonRpcMessage> {
+    #[derive(Deserialize)]
+    struct Answer {
+        id: RequestId,
+        method: Option<IgnoredAny>,
+    }
+
+    let answer: Answer = serde_json::from_slice(text).ok()?;
+    answer.method.is_none().then(|| error(answer.id, "its answer is not understood, or nested too deeply".to_owned()))
 }
 
 fn error(id: RequestId, message: String) -> ServerJsonRpcMessage {
@@ -104,5 +111,16 @@ mod tests {
         let answers = read(r#"{"jsonrpc":"2.0","id":7,"error":"bad"}"#);
         let [ServerJsonRpcMessage::Error(error)] = answers.as_slice() else { panic!("{answers:?}") };
         assert_eq!(error.id, Some(RequestId::Number(7)));
+    }
+
+    #[test]
+    fn an_answer_that_is_nested_too_deeply_is_an_error() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let answer = format!(r#"{{"jsonrpc":"2.0","result":{deep},"id":7}}"#);
+        for text in [answer.clone(), format!(r#"[{answer},{{"jsonrpc":"2.0","method":"x","params":{deep}}}]"#)] {
+            let answers = read(&text);
+            let [ServerJsonRpcMessage::Error(error)] = answers.as_slice() else { panic!("{answers:?}") };
+            assert_eq!(error.id, Some(RequestId::Number(7)));
+        }
     }
 }

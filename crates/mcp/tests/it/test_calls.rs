@@ -86,6 +86,17 @@ async fn an_answer_that_is_too_long_is_an_error_at_once_and_the_server_goes_on()
 }
 
 #[tokio::test]
+async fn an_answer_that_is_nested_too_deeply_is_an_error_at_once_and_the_server_goes_on() {
+    let session = Session::start(vec![scripted("s", "")]).await;
+
+    let deep = session.call("s__huge", json!({ "levels": 200 })).await.unwrap_err();
+
+    let expected = "MCP server `s` says: its answer is not understood, or nested too deeply (-32603)";
+    assert_eq!(deep.to_string(), expected);
+    assert_eq!(session.echo("s").await.unwrap(), "echo: marble");
+}
+
+#[tokio::test]
 async fn what_is_not_there_is_named() {
     let session = Session::start(vec![scripted("s", "")]).await;
 

@@ -150,6 +150,19 @@ async fn an_answer_over_http_that_is_too_long_is_an_error() {
 }
 
 #[tokio::test]
+async fn an_answer_over_http_that_is_nested_too_deeply_is_an_error_at_once() {
+    let server = HttpServer::start(Faults::default());
+    for spec in both(&server, &[]) {
+        let session = Session::start(vec![spec]).await;
+
+        let deep = session.call("s__huge", json!({ "levels": 200 })).await;
+
+        assert!(deep.is_err(), "{deep:?}");
+        assert_eq!(session.echo("s").await.unwrap(), "echo: marble");
+    }
+}
+
+#[tokio::test]
 async fn what_can_not_be_sent_is_named() {
     let check = async |url: &str, header: (&str, &str), expected: &str| {
         let session = Session::start(vec![http("s", url, &[header])]).await;
