@@ -1,5 +1,5 @@
-//! Which servers a session has. Nothing here shows a secret: not the values of an environment or of headers, not the user
-//! or the query of an address.
+//! Which servers a session has. Nothing here shows a secret: no argument, no value of an environment or of headers, and
+//! nothing of an address but its host and known words of its path.
 
 use std::fmt;
 
@@ -83,15 +83,14 @@ impl fmt::Debug for Transport {
     }
 }
 
-/// An address without what may be secret in it: user, password, query and fragment.
+/// Parts of paths that many servers have, and that are not secret.
+const KNOWN_PARTS: [&str; 10] = ["", "api", "http", "mcp", "message", "messages", "sse", "stream", "v1", "v2"];
+
+/// An address without what may be secret in it: user, password, query, fragment, and all of the path but a few known words.
 pub(crate) fn shown_url(url: &str) -> String {
-    let Ok(mut url) = Url::parse(url) else { return "(no valid URL)".to_owned() };
-    url.set_query(None);
-    url.set_fragment(None);
-    // Both fail only for addresses that can't have them.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url.into()
+    let Ok(url) = Url::parse(url) else { return "(no valid URL)".to_owned() };
+    let parts = url.path().split('/').map(|part| if KNOWN_PARTS.contains(&part) { part } else { "…" });
+    format!("{}{}", url.origin().ascii_serialization(), parts.collect::<Vec<_>>().join("/"))
 }
 
 fn names(pairs: &[(String, String)]) -> Vec<&str> {
@@ -105,7 +104,7 @@ mod tests {
     #[test]
     fn debug_shows_no_value_of_env_or_headers_and_no_secret_of_an_address() {
         let pairs = vec![("TOKEN".to_owned(), "marble".to_owned())];
-        let url = "https://user:marble@host/mcp?key=marble#marble".to_owned();
+        let url = "https://user:marble@host/mcp/marble?key=marble#marble".to_owned();
         let specs = [
             Transport::Stdio {
                 command: "server".to_owned(),
@@ -119,6 +118,6 @@ mod tests {
         let shown = specs.map(|transport| format!("{:?}", ServerSpec { name: "s".to_owned(), transport })).join("\n");
 
         assert!(!shown.contains("marble"), "{shown}");
-        assert!(shown.contains("TOKEN") && shown.contains("https://host/mcp"), "{shown}");
+        assert!(shown.contains("TOKEN") && shown.contains("https://host/mcp/…"), "{shown}");
     }
 }

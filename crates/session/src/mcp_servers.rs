@@ -5,6 +5,7 @@
 
 use rejoin_transcript::json::{Members, read_string, set_member};
 use rejoin_transcript::{McpServerNames, McpTransport};
+use rejoin_wire::{secrets_in_args, secrets_in_path};
 use serde_json::value::RawValue;
 
 use crate::Error;
@@ -40,14 +41,21 @@ impl McpServers {
         self.0.iter().map(|server| server.names.clone()).collect()
     }
 
-    /// The values of their environments and headers.
+    /// The values of their environments and headers, and the tokens in their arguments and addresses.
     pub(crate) fn secrets(&self) -> Vec<String> {
         let values = |server: &McpServer| {
             let members = Members::read(&server.json)?;
             let pairs = ["env", "headers"].iter().filter_map(|field| members.get_some(field));
             let pairs = pairs.flat_map(|pairs| serde_json::from_str::<Vec<&RawValue>>(pairs).unwrap_or_default());
             let value = |pair: &RawValue| Some(Members::read(pair.get())?.get_string("value")?.into_owned());
-            Some(pairs.filter_map(value).filter(|value| !value.is_empty()).collect::<Vec<_>>())
+            let args = members.get_some("args").and_then(|args| serde_json::from_str::<Vec<String>>(args).ok());
+            let url = members.get_some("url").and_then(read_string).unwrap_or_default();
+            // The query has values with names, as arguments do.
+            let (path, query) = url.split_once('?').unwrap_or((&url, ""));
+            let query: Vec<String> = query.split(['&', '#']).map(str::to_owned).collect();
+            let tokens = [secrets_in_args(&args.unwrap_or_default()), secrets_in_args(&query), secrets_in_path(path)];
+            let values = pairs.filter_map(value).chain(tokens.into_iter().flatten());
+            Some(values.filter(|value| !value.is_empty()).collect::<Vec<_>>())
         };
         self.0.iter().filter_map(values).flatten().collect()
     }

@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 /// What stands in for a secret value.
 const REDACTED: &str = "\"[redacted]\"";
 
-/// `message`, one JSON value, with its secrets replaced: values of the environment and headers of MCP servers and of
-/// terminals, what an `authenticate` brings, and credentials in URLs. What is no JSON is left out whole.
+/// `message`, one JSON value, with its secrets replaced: arguments, values of the environment and headers of MCP servers, the
+/// environment of terminals, what an `authenticate` brings, and credentials in URLs. What is no JSON is left out whole.
 pub(crate) fn redact(message: &str) -> String {
     if serde_json::from_str::<&RawValue>(message).is_err() {
         return REDACTED.to_owned();
@@ -42,6 +42,8 @@ enum Place {
     Server,
     /// It is an MCP server's URL.
     Url,
+    /// It is an MCP server's arguments.
+    Arguments,
     /// It is an environment or headers: a list of pairs, or a table.
     Pairs,
     /// It is a name with its value.
@@ -68,6 +70,7 @@ impl Place {
             (Self::In(Method::CreateTerminal), "params") => Self::Terminal,
             (Self::Login, "methodId") => Self::Plain,
             (Self::Login | Self::Pairs, _) | (Self::Pair, "value") => Self::Secret,
+            (Self::Server, "args") => Self::Arguments,
             (Self::Terminal, "env") | (Self::Server, "env" | "headers") => Self::Pairs,
             (Self::Server, "url") => Self::Url,
             (Self::Servers, _) => Self::Server,
@@ -82,14 +85,14 @@ impl Place {
             Self::Message => Self::Message,
             Self::Servers => Self::Server,
             Self::Pairs => Self::Pair,
-            Self::Login | Self::Pair | Self::Secret => Self::Secret,
+            Self::Login | Self::Pair | Self::Arguments | Self::Secret => Self::Secret,
             Self::In(_) | Self::Terminal | Self::Server | Self::Url | Self::Plain => Self::Plain,
         }
     }
 
     /// Whether a text or number that stands here is a secret.
     fn is_secret(self) -> bool {
-        matches!(self, Self::Secret | Self::Login | Self::Pairs | Self::Pair)
+        matches!(self, Self::Secret | Self::Login | Self::Pairs | Self::Pair | Self::Arguments)
     }
 }
 
@@ -248,12 +251,12 @@ mod tests {
     #[test]
     fn values_of_environments_and_headers_are_left_out() {
         check(
-            r#"{"id":1,"method":"session/new","params":{"cwd":"/","mcpServers":[{"name":"a","command":"x","args":["v"],"env":[{"name":"K","value":"hush"}, {"value" : "a\"}]","name":"L"}]}]}}"#,
-            r#"{"id":1,"method":"session/new","params":{"cwd":"/","mcpServers":[{"name":"a","command":"x","args":["v"],"env":[{"name":"K","value":"[redacted]"}, {"value" : "[redacted]","name":"L"}]}]}}"#,
+            r#"{"id":1,"method":"session/new","params":{"cwd":"/","mcpServers":[{"name":"a","command":"x","args":["v","--token=hush"],"env":[{"name":"K","value":"hush"}, {"value" : "a\"}]","name":"L"}]}]}}"#,
+            r#"{"id":1,"method":"session/new","params":{"cwd":"/","mcpServers":[{"name":"a","command":"x","args":["[redacted]","[redacted]"],"env":[{"name":"K","value":"[redacted]"}, {"value" : "[redacted]","name":"L"}]}]}}"#,
         );
         check(
-            r#"{"params":{"_meta":{"x":{"mcp\u0053ervers":[{"headers":[{"name":"A","value":"hush","_meta":1.0}],"url":"https://h?token=x&a=1"}]}}}}"#,
-            r#"{"params":{"_meta":{"x":{"mcp\u0053ervers":[{"headers":[{"name":"A","value":"[redacted]","_meta":1.0}],"url":"https://h?token=[redacted]&a=1"}]}}}}"#,
+            r#"{"params":{"_meta":{"x":{"mcp\u0053ervers":[{"headers":[{"name":"A","value":"hush","_meta":1.0}],"url":"https://h/hush/sse?token=x&a=1"}]}}}}"#,
+            r#"{"params":{"_meta":{"x":{"mcp\u0053ervers":[{"headers":[{"name":"A","value":"[redacted]","_meta":1.0}],"url":"https://h/[redacted]?token=[redacted]&a=1"}]}}}}"#,
         );
         check(
             r#"{"params":{"mcpServers":{"a":{"env":{"K":"hush","L":{"deep":["hush"]}},"headers":["K=hush",["K","hush"]]},"b":{"env":"K=hush"},"c":{"env":null}}}}"#,
@@ -314,7 +317,7 @@ mod tests {
 
     /// Names that mean something here, and one that does not.
     fn name() -> impl Strategy<Value = String> {
-        let names = ["mcpServers", "env", "headers", "value", "url", "params", "method", "methodId", "x\"}"];
+        let names = ["mcpServers", "env", "headers", "args", "value", "url", "params", "method", "methodId", "x\"}"];
         prop::sample::select(names.to_vec()).prop_map(str::to_owned)
     }
 
@@ -357,7 +360,7 @@ mod tests {
     /// Messages that hold `secret` where secrets stand, among `other`.
     fn with_secret(secret: &str, other: &Value) -> Vec<Value> {
         let pairs = json!([other, { "name": "K", "x": other, "value": secret }]);
-        let server = json!({ "x": other, "env": pairs, "headers": pairs, "url": format!("https://u:{secret}@h/?a=b&api_token={secret}#c") });
+        let server = json!({ "x": other, "env": pairs, "headers": pairs, "args": [secret, [secret]], "url": format!("https://u:{secret}@h/{secret}/?a=b&api_token={secret}#c") });
         vec![
             json!({ "method": "session/new", "params": { "x": other, "mcpServers": [other, server] } }),
             json!({ "params": { "_meta": { "x": [{ "mcpServers": [server] }] } } }),

@@ -1,4 +1,4 @@
-//! Secrets in URLs: who calls (`scheme://user:password@host`), and what a query brings (`?token=…`).
+//! Secrets in URLs: who calls (`scheme://user:password@host`), the path, and what a query brings (`?token=…`).
 
 use std::ops::Range;
 
@@ -6,10 +6,11 @@ use std::ops::Range;
 const SECRET_WORDS: [&str; 5] = ["key", "token", "secret", "password", "signature"];
 
 /// Where secrets stand in `raw`, the inside of a JSON string, in order and apart: the callers of all URLs, and, if it
-/// `is_url` as a whole, values of its query.
+/// `is_url` as a whole, its path and values of its query.
 pub(crate) fn secrets(raw: &str, is_url: bool) -> Vec<Range<usize>> {
     let mut secrets = callers(raw);
     if is_url {
+        secrets.extend(path(raw));
         secrets.extend(query_values(raw));
     }
     secrets.retain(|secret| !secret.is_empty());
@@ -55,6 +56,26 @@ fn callers(raw: &str) -> Vec<Range<usize>> {
 
 fn ends_authority(c: char) -> bool {
     c.is_whitespace() || c.is_control() || matches!(c, '/' | '?' | '#' | '\\' | '"' | '<' | '>')
+}
+
+/// What stands between the host and the query: some servers are given a token there.
+fn path(raw: &str) -> Option<Range<usize>> {
+    let (mut read, mut start) = (0_u8, None);
+    for (place, c) in chars(raw) {
+        match (start, c) {
+            (Some(start), '?' | '#') => return Some(start..place.start),
+            (None, '?' | '#') => return None,
+            (None, '/') if read == 3 => start = Some(place.end),
+            (None | Some(_), _) => {}
+        }
+        read = match (read, c) {
+            (_, ':') if read < 3 => 1,
+            (1, '/') => 2,
+            (2, '/') | (3, _) => 3,
+            _ => 0,
+        };
+    }
+    start.map(|start| start..raw.len())
 }
 
 /// The values of a query, or of what follows a `#`, whose names say that they are secret.
@@ -160,7 +181,7 @@ mod tests {
 
     #[test]
     fn secret_parameters_are_left_out_of_urls() {
-        check("https://host/mcp?api_key=hush&page=2", true, "https://host/mcp?api_key=*&page=2");
+        check("https://host/mcp?api_key=hush&page=2", true, "https://host/*?api_key=*&page=2");
         check(
             "https://host?X-Amz-Signature=a?b;c=d&e#access_token=f",
             true,
@@ -169,6 +190,17 @@ mod tests {
         check("https://host?a=1;PassWord=x", true, "https://host?a=1;PassWord=*");
         check("https://host?%6bey=x&a=b=c", true, "https://host?%6bey=*&a=b=c");
         check("https://u:p@host?token=https://x&y:z@w", true, "https://*@host?token=*@w");
-        check("https://host/token=a?token=", true, "https://host/token=a?token=");
+        check("https://host/?token=", true, "https://host/?token=");
+    }
+
+    #[test]
+    fn paths_are_left_out_of_urls() {
+        check("https://host/api/hush/mcp", true, "https://host/*");
+        check("https://host:80/hush#x", true, "https://host:80/*#x");
+        check(r"https:\/\/host\/hush", true, r"https:\/\/host\/*");
+        for url in ["https://host", "https://host/", "https://host?a=/b", "host/path", ""] {
+            check(url, true, url);
+        }
+        check("https://host/a/b", false, "https://host/a/b");
     }
 }
