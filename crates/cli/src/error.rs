@@ -10,6 +10,7 @@ use rejoin_store::StoreError;
 use rejoin_transcript::{SessionId, TranscriptError};
 
 use crate::env_vars;
+use crate::layer::quoted;
 use crate::settings::{PROJECT_FILE, keys};
 
 /// Why a command did not do what was asked.
@@ -384,7 +385,7 @@ impl Error {
             Self::NotSettings { .. } => Some("show the snippet without `--write`, and put it in by hand".to_owned()),
             Self::NotATime { .. } => Some("write a date like 2026-05-04, or an age like \"7 days\"".to_owned()),
             Self::NoSuchMessage { session, .. } => {
-                Some(format!("see the ids of messages with `rejoin show {session} --json`"))
+                Some(format!("see the ids of messages with `rejoin show {} --json`", quoted(session.as_str())))
             }
             Self::EmptyTitle => Some("write at least one character that can be seen".to_owned()),
             Self::NobodyToAsk => Some("add `--yes`, if it is wanted".to_owned()),

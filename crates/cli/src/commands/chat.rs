@@ -291,7 +291,7 @@ async fn write_way_back(session_id: Option<String>, typed: &str, context: &mut C
     let is_enough = context.settings.open_store_to_read()?.resolve(OWNER, &short).await.is_ok();
     let id = if is_enough { short } else { id };
     let words = context.out.paint(DIM, "To rejoin this session:");
-    writeln!(context.out, "\n{words} rejoin{store} chat --session {id}{typed}")?;
+    writeln!(context.out, "\n{words} rejoin{store} chat --session {}{typed}", quoted(&id))?;
     Ok(context.out.flush()?)
 }
 
