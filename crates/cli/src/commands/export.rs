@@ -24,7 +24,7 @@ use crate::signals::Signals;
 #[command(after_help = "\
 JSON Lines hold everything and can be imported again; HTML is one file that needs no network, for a browser.
 
-With --redact the following is replaced: private keys and tokens of known forms, what is assigned to names like PASSWORD \
+With --redact the following is replaced: private keys, tokens of known forms and in known places, what is assigned to names like PASSWORD \
 or api_key, values of such environment variables of yours, credentials in addresses, e-mail addresses, and home folders. \
 What looks like none of these stays, as do images and names of people and machines: look before you share.
 

@@ -4,6 +4,7 @@
 //! together, when their turn is over; what is replaced stands where it began.
 
 mod rules;
+mod tokens;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use std::io;
 use rejoin_transcript::export::{self, Reader};
 use rejoin_transcript::json::{Members, map_strings, set_member, write_string};
 use rejoin_transcript::{Entry, Json, MessageId, Session, StepKind, UpdateKind};
+use rejoin_wire::secrets_in_args;
 
 pub(super) use self::rules::Rules;
 
@@ -84,7 +86,16 @@ impl Rules {
         export::write_header(&mut line, session)?;
         let redacted = self.json(&Json::from_stored(String::from_utf8_lossy(&line).trim_end().to_owned()));
         match Reader::open(redacted.as_str().as_bytes()) {
-            Ok((session, _)) => Ok(session),
+            Ok((mut session, _)) => {
+                let command = &mut session.facts.agent.command;
+                let secrets = secrets_in_args(command);
+                for word in command {
+                    for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
+                        *word = word.replace(secret, rules::SECRET);
+                    }
+                }
+                Ok(session)
+            }
             Err(error) => Err(io::Error::other(error)),
         }
     }

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
+use rejoin_wire::names_secret;
 
+use super::tokens;
 use crate::trace::url;
 
 /// Something that was found, and what stands in for it.
@@ -16,7 +18,7 @@ pub(super) struct Found {
 }
 
 const KEY: &str = "[redacted key]";
-const SECRET: &str = "[redacted secret]";
+pub(super) const SECRET: &str = "[redacted secret]";
 const CALLER: &str = "[redacted]";
 const EMAIL: &str = "[redacted e-mail]";
 const HOME: &str = "/home/user";
@@ -32,6 +34,9 @@ pub(in crate::commands::export) struct Rules {
 /// A value of the environment that is shorter could be any word.
 const SHORTEST_VALUE: usize = 8;
 
+/// Headers whose whole values are secret.
+const CREDENTIAL_HEADERS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
+
 /// What is assigned and is shorter is no secret worth the name.
 const SHORTEST_SECRET: usize = 6;
 
@@ -40,7 +45,7 @@ impl Rules {
     pub(in crate::commands::export) fn new(home: Option<&Path>, env: impl Iterator<Item = (String, String)>) -> Self {
         let home = home.map(|home| home.to_string_lossy().trim_end_matches('/').to_owned());
         let is_secret = |(name, value): &(String, String)| {
-            SECRET_NAME.is_match(name) && value.len() >= SHORTEST_VALUE && !value.starts_with('/')
+            names_secret(name) && value.len() >= SHORTEST_VALUE && !value.starts_with('/')
         };
         let mut values: Vec<String> = env.filter(is_secret).map(|(_, value)| value).collect();
         // One may be part of another.
@@ -55,7 +60,8 @@ impl Rules {
         for value in &self.values {
             text.match_indices(value.as_str()).for_each(|(at, value)| add(at..at + value.len(), SECRET));
         }
-        PRIVATE_KEY.find_iter(text).chain(TOKEN.find_iter(text)).for_each(|it| add(it.range(), KEY));
+        PRIVATE_KEY.find_iter(text).for_each(|it| add(it.range(), KEY));
+        tokens::find(text).for_each(|range| add(range, KEY));
         for regex in [&BEARER, &AUTHORIZATION, &OPTION, &ASSIGNED] {
             regex.captures_iter(text).filter_map(|captures| secret_of(&captures)).for_each(|range| add(range, SECRET));
         }
@@ -114,29 +120,6 @@ static PRIVATE_KEY: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----(?s:.*?)(-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----|\z)")
 });
 
-/// Tokens whose form says what they are.
-static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?x) \b (?:
-            (?:sk|pk|rk|xai|gsk|key)[-_][A-Za-z0-9_-]{20,}      # OpenAI, Anthropic, OpenRouter, Stripe, xAI, Groq
-          | gh[pousr]_[A-Za-z0-9]{20,} | github_pat_[A-Za-z0-9_]{20,}
-          | glpat-[A-Za-z0-9_-]{16,}
-          | xox[abeoprs]-[A-Za-z0-9-]{10,}
-          | (?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}
-          | AIza[A-Za-z0-9_-]{35} | ya29\.[A-Za-z0-9_-]{20,}
-          | eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*  # JSON web tokens
-          | npm_[A-Za-z0-9]{30,} | pypi-[A-Za-z0-9_-]{20,} | hf_[A-Za-z0-9]{20,} | dop_v1_[a-f0-9]{20,}
-          | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
-          | AGE-SECRET-KEY-1[0-9A-Z]{20,}
-        )",
-    )
-});
-
-/// Names of what is secret.
-static SECRET_NAME: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)(?:api|access|private|secret|encryption)[_-]?key|_key$|secret|token|passw|passphrase|credential")
-});
-
 static BEARER: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?i)\b(?P<name>bearer|basic)\s+(?P<value>[A-Za-z0-9._~+/=-]{16,})"));
 
@@ -170,8 +153,12 @@ static ANY_HOME: LazyLock<Regex> =
 
 /// What stands in for `value`, the text of the member `name`, if it is a secret.
 pub(super) fn member(name: &str, value: &str) -> Option<String> {
-    let is_one_word = value.len() >= SHORTEST_SECRET && !value.contains(char::is_whitespace);
-    (SECRET_NAME.is_match(name) && is_one_word && is_secret(name, value)).then(|| SECRET.to_owned())
+    let is_long = value.len() >= SHORTEST_SECRET;
+    let is_one_word = is_long && !value.contains(char::is_whitespace);
+    let is_header = CREDENTIAL_HEADERS.iter().any(|header| header.eq_ignore_ascii_case(name));
+    let is_meant = names_secret(name) && is_one_word && is_secret(name, value);
+    let is_credential = is_header && is_long && !value.contains("[redacted") && value.contains([' ', '=']);
+    (is_meant || is_credential).then(|| SECRET.to_owned())
 }
 
 /// The value that `captures` found behind a name of what is secret, if it is one.
@@ -238,12 +225,22 @@ mod tests {
 
     #[test]
     fn a_member_is_a_secret_by_its_name() {
-        for (name, value) in [("DB_PASSWORD", "correcthorse"), ("authToken", "a1b2c3d4"), ("password", "hunter2")] {
+        for (name, value) in [
+            ("DB_PASSWORD", "correcthorse"),
+            ("authToken", "a1b2c3d4"),
+            ("password", "hunter2"),
+            ("Cookie", "sid=abc; theme=dark"),
+            ("authorization", "Negotiate abcdef"),
+        ] {
             assert_eq!(member(name, value).as_deref(), Some(SECRET), "{name}");
         }
-        for (name, value) in
-            [("title", "a1b2c3d4"), ("tokenType", "bearer"), ("token", "[redacted key]"), ("PASSWORD", "a b c d e f")]
-        {
+        for (name, value) in [
+            ("title", "a1b2c3d4"),
+            ("cookie", "chocolate"),
+            ("tokenType", "bearer"),
+            ("token", "[redacted key]"),
+            ("PASSWORD", "a b c d e f"),
+        ] {
             assert_eq!(member(name, value), None, "{name}");
         }
     }
