@@ -166,6 +166,13 @@ pub(crate) enum Error {
     #[error(transparent)]
     Chat(#[from] ChatError),
 
+    /// What is to be imported is a pipe, a device or a socket.
+    #[error("{file} is neither a file nor a folder")]
+    NotAFile {
+        /// It, as typed.
+        file: String,
+    },
+
     /// A file can't be read.
     #[error("{file} can't be read")]
     CannotRead {
@@ -336,6 +343,7 @@ impl Error {
             | Self::NoCurrentFolder(_)
             | Self::UnknownAgent { .. }
             | Self::NothingToContinue { .. }
+            | Self::NotAFile { .. }
             | Self::CannotRead { .. }
             | Self::CannotWrite { .. }
             | Self::NotATranscript { .. }
@@ -366,6 +374,10 @@ impl Error {
                 let known = known.join(", ");
                 Some(format!("there is {known}, and what `rejoin agents` lists; or write its command behind `--`"))
             }
+            Self::NotAFile { .. } => Some(
+                "to import what another program writes, use its standard output: `COMMAND | rejoin import -`"
+                    .to_owned(),
+            ),
             Self::NoAgent => Some("name its command behind `--`, or its name behind `--agent`".to_owned()),
             Self::UnknownRule { .. } => Some("see them all with `rejoin check --list`".to_owned()),
             Self::NotPrompts { .. } => Some("see what it can hold with `rejoin check --help`".to_owned()),

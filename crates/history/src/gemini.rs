@@ -89,13 +89,14 @@ fn about(header: &Value, folder: impl FnOnce() -> Option<String>) -> Result<Abou
 /// The folder that the tool notes for all conversations about it: beside them, or in a list of all folders.
 fn folder_beside(file: &Path) -> Option<String> {
     let project = file.parent()?.parent()?;
-    let note = std::fs::read_to_string(project.join(".project_root")).ok().map(|note| note.trim().to_owned());
+    let note = input::note(&project.join(".project_root")).and_then(|note| String::from_utf8(note).ok());
+    let note = note.map(|note| note.trim().to_owned());
     note.or_else(|| folder_listed(project)).filter(|folder| folder.starts_with('/'))
 }
 
 /// The folder whose conversations are in `project`, as the tool's `projects.json` has it.
 fn folder_listed(project: &Path) -> Option<String> {
-    let list = std::fs::read(project.parent()?.parent()?.join("projects.json")).ok()?;
+    let list = input::note(&project.parent()?.parent()?.join("projects.json"))?;
     let list: Value = serde_json::from_slice(&list).ok()?;
     let name = project.file_name()?.to_str()?;
     let mut folders = list["projects"].as_object()?.iter();

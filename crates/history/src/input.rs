@@ -15,6 +15,9 @@ const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 /// How much is read at once.
 const ROOM: usize = 256 * 1024;
 
+/// How much of a note is read.
+const LARGEST_NOTE: u64 = 16 * 1024 * 1024;
+
 /// The content of `file`.
 pub(crate) fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
     let mut reader = BufReader::with_capacity(ROOM, File::open(file)?);
@@ -32,6 +35,14 @@ pub(crate) fn head(file: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     open(file)?.take(limit).read_to_end(&mut head)?;
     Ok(head)
+}
+
+/// The content of `file`, a note that stands beside a history; `None` if it can't be read.
+///
+/// A pipe or a device is not read: it may never end.
+pub(crate) fn note(file: &Path) -> Option<Vec<u8>> {
+    let is_file = std::fs::metadata(file).is_ok_and(|about| about.is_file());
+    is_file.then(|| head(file, LARGEST_NOTE).ok()).flatten()
 }
 
 /// When `file` was last written to.

@@ -269,16 +269,31 @@ fn links_where_a_tool_keeps_its_files_are_followed_and_never_in_circles() {
 #[test]
 fn what_another_program_writes_is_read_like_a_file() {
     let world = World::new();
-    let pipe = world.path("pipe");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let (text, writer) = (fixture("codex/rollout-0.137.jsonl"), pipe.clone());
-    let writer = std::thread::spawn(move || fs::write(writer, text));
 
-    insta::assert_snapshot!(world.run(&["import", pipe.to_str().unwrap()]), @"
+    insta::assert_snapshot!(world.run_with_input(&["import", "/dev/fd/0"], &fixture("codex/rollout-0.137.jsonl")), @"
     imported a2893bb6f8ef05c728dd8f0266a60024  Which colour is the door?
     --- exit 0
     ");
-    writer.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_pipe_or_device_is_refused_at_once() {
+    let world = World::new();
+    let pipe = world.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    // Also where a tool would keep its database.
+    let database = world.path("home/.local/share/opencode/opencode.db");
+    fs::create_dir_all(database.parent().unwrap()).unwrap();
+    assert!(Command::new("mkfifo").arg(&database).status().unwrap().success());
+
+    insta::assert_snapshot!(world.run(&["import", pipe.to_str().unwrap()]), @"
+    --- stderr
+    error: [WORLD]/pipe is neither a file nor a folder
+    hint: to import what another program writes, use its standard output: `COMMAND | rejoin import -`
+    --- exit 1
+    ");
+    assert_eq!(world.run(&["import", "/dev/zero"]).code, Some(1));
+    assert_eq!(world.run(&["import", "--all"]).code, Some(0));
 }
 
 #[test]

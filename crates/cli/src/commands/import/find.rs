@@ -80,6 +80,10 @@ pub(super) fn candidates(
         } else if file.is_dir() {
             candidates.extend(walk(file, None).into_iter().map(|path| Candidate::found(path, None)));
         } else if fs::metadata(file).is_ok_and(|about| !about.is_file()) {
+            // A pipe or device that has a name may never say anything, or never end.
+            if !is_inherited(file) {
+                return Err(Error::NotAFile { file: name });
+            }
             // What another program writes while this one reads.
             let input = File::open(file).map_err(failed)?;
             candidates.push(Candidate::spool(input, name.clone()).map_err(failed)?);
@@ -94,6 +98,13 @@ pub(super) fn candidates(
         }
     }
     Ok(candidates)
+}
+
+/// Whether `file` names a descriptor that we were started with, as a shell writes it for `<(COMMAND)`.
+fn is_inherited(file: &Path) -> bool {
+    let folders = ["/dev/fd", "/proc/self/fd"];
+    file == Path::new("/dev/stdin")
+        || file.parent().is_some_and(|folder| folders.iter().any(|it| folder == Path::new(it)))
 }
 
 /// Whether a file in a folder that was named may be a history.
@@ -113,7 +124,7 @@ fn walk(place: &Path, owner: Option<Tool>) -> Vec<PathBuf> {
             seen.insert((about.dev(), about.ino()));
             folders.push(place.to_owned());
         }
-        Ok(_) if is_wanted(Path::new("")) => found.push(place.to_owned()),
+        Ok(about) if about.is_file() && is_wanted(Path::new("")) => found.push(place.to_owned()),
         Ok(_) | Err(_) => {}
     }
     while let Some(folder) = folders.pop() {
