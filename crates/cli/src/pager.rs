@@ -38,7 +38,7 @@ impl Pager {
             Some("" | "cat") => return Ok(None),
             Some(command) => {
                 let mut shell = Command::new("sh");
-                shell.args(["-c", command]);
+                shell.args(["-c", "--", command]);
                 shell
             }
             None => Command::new("less"),

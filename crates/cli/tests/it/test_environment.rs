@@ -124,3 +124,16 @@ fn a_command_can_not_read_the_environment_of_the_program_itself() {
     assert!(told.contains("Name:\tcat"), "a command can be read as usual: {told}");
     client.acp.end();
 }
+
+#[test]
+fn a_command_that_begins_with_a_dash_is_run_as_it_is() {
+    let world = World::new();
+    let mut client = Client::start_with(&world, &ENVIRONMENT);
+    let session = client.new_session(&world, &json!([]));
+
+    let told = client.prompt(&session, r#"/call run_command {"command": "-x; echo ran"}"#);
+
+    assert!(told.contains("-x: not found") || told.contains("-x: command not found"), "{told}");
+    assert!(told.contains("\nran\n"), "{told}");
+    client.acp.end();
+}

@@ -17,8 +17,8 @@ use crate::tools::ToolError;
 use crate::tools::pace::Pace;
 use crate::tools::shown::fenced;
 
-/// Both outputs become one, in their order.
-const SHELL: &str = r#"exec /bin/sh -c "$0" 2>&1 </dev/null"#;
+/// Both outputs become one, in their order. A command that begins with `-` is not an option.
+const SHELL: &str = r#"exec /bin/sh -c -- "$0" 2>&1 </dev/null"#;
 
 /// So long what it wrote is read after its exit: what it left running may hold that open.
 const AFTER_EXIT: Duration = Duration::from_millis(200);

@@ -16,7 +16,10 @@ const KEPT: u64 = 32 * 1024;
 
 /// Runs `job` to its end; nothing if the client has no terminals after all.
 pub(super) async fn run(job: &Job, call: &Call<'_>) -> Result<Option<Ran>, ToolError> {
-    let args = vec!["-c".to_owned(), job.command.clone()];
+    // A command that begins so would be taken for an option.
+    let end_of_options = job.command.starts_with(['-', '+']).then_some("--");
+    let args = ["-c"].into_iter().chain(end_of_options).chain([job.command.as_str()]);
+    let args: Vec<String> = args.map(str::to_owned).collect();
     let request = CreateTerminalRequest::new(call.turn.id().clone(), "/bin/sh").args(args);
     let request = request.cwd(job.cwd.clone()).output_byte_limit(KEPT);
     // Dropped at any time from here on, it is released, and the command ends.
