@@ -8,10 +8,10 @@ use unicode_width::UnicodeWidthStr;
 /// What a tab becomes where columns are counted.
 const TAB: &str = "    ";
 
-/// `text` with control characters made visible, so that what an agent wrote can't command the terminal. Line breaks
-/// and tabs stay.
+/// `text` with control characters made visible, and those that change the direction of what follows, so that what others
+/// wrote can't command the terminal, nor look like something else. Line breaks and tabs stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let is_harmful = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    let is_harmful = |c: char| c.is_control() && !matches!(c, '\n' | '\t') || turns_around(c);
     if !text.contains(is_harmful) {
         return text.into();
     }
@@ -24,12 +24,17 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     text.chars().filter_map(show).collect()
 }
 
-/// `text` on one line, without what would turn the rest of the line around.
+/// `text` on one line, [`printable`].
 pub fn one_line(text: &str) -> String {
-    let turns_around = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let text = text.replace(turns_around, "");
     let words: Vec<&str> = text.split_whitespace().collect();
     printable(&words.join(" ")).into_owned()
+}
+
+/// Whether `c` changes the direction of what follows, which [a name can pretend another name with][trojan].
+///
+/// [trojan]: https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing
+fn turns_around(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The columns that `text` takes on a terminal, where a tab is shown as blanks.
@@ -93,6 +98,9 @@ mod tests {
     #[test]
     fn what_an_agent_wrote_can_not_command_the_terminal() {
         assert_eq!(printable("a\x1b[31mb\r\n\tc\u{9b}d"), "a␛[31mb\n\tc\u{fffd}d");
+        assert_eq!(printable("photo_\u{202e}gpj.exe"), "photo_\u{fffd}gpj.exe");
+        assert_eq!(one_line("a\n\u{2066}b\u{2069}\x1b"), "a \u{fffd}b\u{fffd}␛");
+        assert_eq!(printable("\u{627}\u{200f}!"), "\u{627}\u{200f}!", "a mark moves nothing but itself");
     }
 
     #[test]

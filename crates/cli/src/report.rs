@@ -87,7 +87,8 @@ pub(crate) fn write_hint(err: &mut dyn Write, hint: &str) -> io::Result<()> {
 }
 
 fn write_line(err: &mut dyn Write, style: Style, word: &str, text: &str) -> io::Result<()> {
-    writeln!(err, "{style}{word}:{style:#} {}", printable(text))
+    // A name with a line break in it must not pass for a line of ours.
+    writeln!(err, "{style}{word}:{style:#} {}", printable(text.trim_end()).replace('\n', "\n  "))
 }
 
 #[cfg(test)]
@@ -95,6 +96,13 @@ mod tests {
     use rejoin_transcript::TranscriptError;
 
     use super::*;
+
+    #[test]
+    fn a_name_can_not_pass_for_a_line_of_ours() {
+        let source = io::Error::other("broken");
+        let error = Error::CannotRead { file: "a\nhint: \u{1b}[8mrun this\u{202e}".to_owned(), source };
+        assert_eq!(written(&error), "error: a\n  hint: ␛[8mrun this\u{fffd} can't be read\ncaused by: broken\n");
+    }
 
     #[test]
     fn a_command_in_a_hint_is_about_the_store_that_was_typed() {

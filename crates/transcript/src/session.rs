@@ -31,7 +31,9 @@ impl SessionId {
     /// Takes `id` if it can be shown in a line and typed by a person.
     pub fn parse(id: impl Into<String>) -> Result<Self, TranscriptError> {
         let id = id.into();
-        let is_good = |c: char| !c.is_whitespace() && !c.is_control();
+        // What changes the direction of text would make one id look like another.
+        let turns_around = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let is_good = |c: char| !c.is_whitespace() && !c.is_control() && !turns_around(c);
         if (1..=200).contains(&id.len()) && id.chars().all(is_good) {
             Ok(Self(id.into_boxed_str()))
         } else {
@@ -736,7 +738,7 @@ mod tests {
 
     #[test]
     fn ids_fit_in_a_line() {
-        for bad in ["", "a b", "a\n", &"x".repeat(201)] {
+        for bad in ["", "a b", "a\n", "a\u{202e}b", &"x".repeat(201)] {
             assert!(SessionId::parse(bad).is_err(), "{bad:?}");
         }
         assert_eq!(SessionId::from_random_bits(0xab).as_str(), format!("{:0>32}", "ab"));

@@ -16,7 +16,7 @@ use self::redact::{Redactor, Rules};
 use super::{Context, OWNER, Outcome};
 use crate::conversation::{Conversation, Detail, Form, Html, Markdown};
 use crate::error::Error;
-use crate::output::Painter;
+use crate::output::{Painter, one_line};
 use crate::signals::Signals;
 
 /// Write a session to standard output or a file
@@ -96,7 +96,7 @@ pub(super) async fn run(args: ExportArgs, context: &mut Context) -> Result<Outco
         other => other,
     })?;
     file.finish().map_err(failed)?;
-    writeln!(context.out, "exported {id} to {}", path.display())?;
+    writeln!(context.out, "exported {id} to {}", one_line(&path.display().to_string()))?;
     Ok(Outcome::Done)
 }
 

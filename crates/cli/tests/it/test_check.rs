@@ -115,11 +115,10 @@ fn what_is_typed_wrong_is_named() {
     --- stderr
     error: [WORLD]/prompts.toml does not hold prompts
     caused by: TOML parse error at line 1, column 1
-      |
-    1 | shout = \"hey\"
-      | ^^^^^
-    unknown field `shout`, expected one of `remember`, `recall`, `long`, `tool`
-
+        |
+      1 | shout = \"hey\"
+        | ^^^^^
+      unknown field `shout`, expected one of `remember`, `recall`, `long`, `tool`
     hint: see what it can hold with `rejoin check --help`
     --- exit 1
     ");

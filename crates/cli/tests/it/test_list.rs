@@ -244,7 +244,7 @@ fn a_table_fits_the_terminal_and_stays_in_line_whatever_the_titles_hold() {
     ID        TITLE                  AGENT      FOLDER       UPDATED     MSGS   COST
     none      (no title)             robot      …/a/project  2025-12-31     1
     emoji     👩‍👩‍👧‍👦 family 🏳️‍🌈 flag é…   robot      …/a/project  2025-12-31     1
-    evil      ]0;pwned [2Jdetrevni…  robot      …/a/project  2025-12-31     1
+    evil      ]0;pwned [2J�detrevn…  robot      …/a/project  2025-12-31     1
     wide      東京都庁の展望室から…  robot      …/a/project  2025-12-31     1
     5e7d0c41  Keep the time zone i…  claude-c…  …ra/almanac  2025-11-04     6  $0.07
     ");
