@@ -3,6 +3,8 @@
 //! All of it can be made again from the entries. An index that can't be read or written any more is emptied, and the logs
 //! are marked so that the projector indexes them from their beginning.
 
+use std::collections::HashMap;
+
 use rejoin_transcript::EntryNumber;
 use rusqlite::{Row, params};
 
@@ -117,12 +119,10 @@ fn is_of_index(error: &StoreError) -> bool {
 ///
 /// Looks at a row for each of its pages, and at no word.
 pub(super) fn is_readable(db: &Db<'_>) -> Result<bool, StoreError> {
-    // Page P of segment S is the row `S << 37 | P`.
     let sql = "SELECT EXISTS (SELECT 1 FROM passage_text_data WHERE id < 0 OR typeof(block) != 'blob')
                OR EXISTS (SELECT 1 FROM passage_text_idx WHERE typeof(segid) != 'integer' OR typeof(pgno) != 'integer'
-                          OR typeof(term) NOT IN ('blob', 'text')
-                          OR (segid << 37) + (pgno >> 1) NOT IN (SELECT id FROM passage_text_data))";
-    let has_lost_page: bool = db.query_one(sql, [], |row| row.get(0))?.unwrap_or_default();
+                          OR typeof(term) NOT IN ('blob', 'text'))";
+    let has_wrong_type: bool = db.query_one(sql, [], |row| row.get(0))?.unwrap_or_default();
     let block = |id: i64| {
         let sql = "SELECT block FROM passage_text_data WHERE id = ?1";
         db.query_one(sql, [id], |row| Ok(row.get_ref(0)?.as_blob().unwrap_or_default().to_vec()))
@@ -133,19 +133,55 @@ pub(super) fn is_readable(db: &Db<'_>) -> Result<bool, StoreError> {
     let (Some(totals), Some(structure)) = (block(TOTALS)?, block(STRUCTURE)?) else { return Ok(false) };
     let (known, words) = read_varint(&totals);
     let are_totals_sound = known == passages && read_varint(words).1.is_empty();
-    Ok(!has_lost_page && are_totals_sound && has_segments(&structure) == has_pages)
+    let segments = read_segments(&structure);
+    Ok(!has_wrong_type && are_totals_sound && segments.is_empty() != has_pages && !has_lost_page(db, &segments)?)
+}
+
+/// Whether a page is missing that the index knows of. While segments are merged, those pages of them are gone that come
+/// before the first that is not merged yet, which is among `segments`.
+fn has_lost_page(db: &Db<'_>, segments: &HashMap<u64, u64>) -> Result<bool, StoreError> {
+    // Page P of segment S is the row `S << 37 | P`.
+    let sql = "SELECT segid, pgno >> 1 FROM passage_text_idx
+               WHERE (segid << 37) + (pgno >> 1) NOT IN (SELECT id FROM passage_text_data)";
+    let missing = db.query_rows(sql, [], |row| Ok((row.get::<_, u64>(0)?, row.get::<_, u64>(1)?)))?;
+    let is_merged = |row: &Option<(u64, u64)>| {
+        row.is_some_and(|(segment, page)| segments.get(&segment).is_some_and(|first| *first == 0 || page < *first))
+    };
+    Ok(!missing.iter().all(is_merged))
 }
 
 /// Rows of `passage_text_data`: how many passages and words there are; which segments.
 const TOTALS: i64 = 1;
 const STRUCTURE: i64 = 10;
 
-/// Whether the structure of an index has any segments: behind a cookie, and the mark of the newer format, stand how many
-/// levels and segments there are.
-fn has_segments(structure: &[u8]) -> bool {
-    let counts = structure.get(4..).unwrap_or_default();
-    let counts = counts.strip_prefix(&[0xff, 0, 0, 1]).unwrap_or(counts);
-    read_varint(read_varint(counts).1).0 > 0
+/// The segments in the structure of an index, each with its first page, or 0 if all of it is merged.
+///
+/// Behind a cookie, and the mark of the newer format, stand how many levels and segments there are and a counter; then for
+/// each level how many of its segments are being merged, how many it has, and what there is to say of each.
+fn read_segments(structure: &[u8]) -> HashMap<u64, u64> {
+    let mut rest = structure.get(4..).unwrap_or_default();
+    let mut n_more = 0;
+    if let Some(newer) = rest.strip_prefix(&[0xff, 0, 0, 1]) {
+        (rest, n_more) = (newer, 5);
+    }
+    let mut next = || {
+        let (number, behind) = read_varint(rest);
+        let is_there = !rest.is_empty();
+        rest = behind;
+        is_there.then_some(number)
+    };
+    let (mut segments, [levels, _, _]) = (HashMap::new(), [(); 3].map(|()| next()));
+    for _ in 0..levels.unwrap_or_default() {
+        let [_, Some(count)] = [next(), next()] else { break };
+        for _ in 0..count {
+            let [Some(segment), Some(first), _] = [next(), next(), next()] else { break };
+            (0..n_more).for_each(|_| {
+                next();
+            });
+            segments.insert(segment, first);
+        }
+    }
+    segments
 }
 
 /// A number as SQLite writes it, and what comes behind; 0 where there is none.
@@ -171,4 +207,39 @@ pub(super) fn reset(db: &Db<'_>) -> Result<(), StoreError> {
     db.execute("DELETE FROM sqlite_sequence WHERE name = 'passage'", [])?;
     db.execute("UPDATE log SET pending = ?1", [pending::WHOLE_INDEX])?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::database::Database;
+    use super::*;
+
+    #[test]
+    fn an_index_that_is_being_merged_is_readable() {
+        let folder = tempfile::tempdir().unwrap();
+        let (database, connection) = Database::open(&folder.path().join("sessions.db")).unwrap();
+        let db = database.on(&connection);
+        db.execute("INSERT INTO log (id) VALUES (1)", []).unwrap();
+        // Two segments of several pages each.
+        for segment in 0..2 {
+            db.execute("BEGIN", []).unwrap();
+            for number in 0..20 {
+                let first = EntryNumber::new(1 + segment * 20 + number);
+                let words: Vec<String> = (0..200).map(|word| format!("{}x{number}x{word}", "w".repeat(30))).collect();
+                add(&db, &PassageRow { log: Log(1), first, last: first, at: 0, text: None }, &words.join(" ")).unwrap();
+            }
+            db.execute("COMMIT", []).unwrap();
+        }
+        let lost = "SELECT count(*) FROM passage_text_idx
+                    WHERE (segid << 37) + (pgno >> 1) NOT IN (SELECT id FROM passage_text_data)";
+        let count_lost = || db.query_one(lost, [], |row| row.get::<_, u64>(0)).unwrap().unwrap();
+
+        let merge = "INSERT INTO passage_text (passage_text, rank) VALUES ('merge', -3)";
+        db.execute(merge, []).unwrap();
+
+        assert!(count_lost() > 0);
+        assert!(is_readable(&db).unwrap());
+        db.execute("DELETE FROM passage_text_data WHERE id = (SELECT max(id) FROM passage_text_data)", []).unwrap();
+        assert!(!is_readable(&db).unwrap());
+    }
 }
