@@ -252,8 +252,8 @@ impl Settings {
         let behaviour = self.behaviour.shown().into_iter().map(|(key, value)| (key, Some(value)));
         let others = [
             (keys::LOG, Some(choice::show(self.log.level))),
-            (keys::MODEL, self.model.as_ref().map(ToString::to_string)),
             (keys::DENY, deny::show(&self.deny)),
+            (keys::MODEL, self.model.as_ref().map(ToString::to_string)),
             (keys::STORE, Some(path(&self.store))),
             (keys::LOG_FILE, self.log.file.as_deref().map(&path)),
             (keys::TRACE, self.trace.as_deref().map(&path)),

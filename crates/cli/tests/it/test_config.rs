@@ -117,8 +117,8 @@ fn without_files_all_settings_are_the_defaults() {
     lease                15s                                                   default
     mcp_start_limit      10s                                                   default
     log                  off                                                   default
-    model                –                                                     default
     deny                 –                                                     default
+    model                –                                                     default
     store                [WORLD]/home/.local/share/rejoin/sessions.db  default
     log_file             –                                                     default
     trace                –                                                     default
@@ -159,8 +159,8 @@ fn what_is_typed_goes_before_the_environment_the_project_and_the_user() {
     lease                30s                                          REJOIN_LEASE
     mcp_start_limit      10s                                          default
     log                  off                                          --log
-    model                –                                            default
     deny                 –                                            default
+    model                –                                            default
     store                [WORLD]/home/.config/rejoin/user.db  [WORLD]/home/.config/rejoin/config.toml:5
     log_file             –                                            default
     trace                t                                            --trace
@@ -198,8 +198,8 @@ fn json_tells_each_source() {
     {"key":"restore","value":"fresh","source":{"kind":"user","file":"[WORLD]/home/.config/rejoin/config.toml","line":1}}
     {"key":"while_busy","value":"reject","source":{"kind":"project","file":"[WORLD]/.rejoin.toml","line":1}}
     {"key":"lease","value":"1m","source":{"kind":"environment","name":"REJOIN_LEASE"}}
-    {"key":"model","value":null,"source":{"kind":"default"}}
     {"key":"deny","value":null,"source":{"kind":"default"}}
+    {"key":"model","value":null,"source":{"kind":"default"}}
     {"key":"store","value":"typed.db","source":{"kind":"flag","name":"--store"}}
     {"key":"log_file","value":null,"source":{"kind":"default"}}
     {"key":"trace","value":null,"source":{"kind":"default"}}
