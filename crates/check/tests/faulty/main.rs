@@ -60,11 +60,10 @@ fn leave_behind() {
 /// From now on nothing happens when somebody says that this process should end.
 fn ignore_term() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    std::thread::spawn(move || {
-        runtime.block_on(async {
-            let kind = tokio::signal::unix::SignalKind::terminate();
-            let mut signal = tokio::signal::unix::signal(kind).unwrap();
-            while signal.recv().await.is_some() {}
-        });
-    });
+    let signal = {
+        let _entered = runtime.enter();
+        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
+    };
+    let mut signal = signal.unwrap();
+    std::thread::spawn(move || runtime.block_on(async { while signal.recv().await.is_some() {} }));
 }
