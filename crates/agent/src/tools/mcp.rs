@@ -45,7 +45,7 @@ impl Tool for McpTool {
 
     async fn plan(&self, _: &Arguments, _: &Turn<OpenSession>) -> Result<Plan, ToolError> {
         let own = self.0.title.as_deref().unwrap_or(&self.0.own_name);
-        // A server may define a tool anew at any time: the user has allowed what it was.
+        // A server may redefine a tool at any time; the user allowed the old definition.
         let definition = json!([
             self.0.server,
             self.0.own_name,

@@ -214,7 +214,7 @@ impl Place {
 
     /// Opens the file to read it.
     pub(crate) fn open_file(&self) -> Result<File, PlaceError> {
-        // A walk comes by places that nobody has named.
+        // A walk also visits paths that the call did not name.
         self.check_denied()?;
         let file = match self.parent(Missing::Fails)? {
             Some((folder, name)) => openat(folder, name, FILE | OFlags::RDONLY, Mode::empty()),

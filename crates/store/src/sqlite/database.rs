@@ -141,7 +141,7 @@ impl Database {
         let reader = if let Some(reader) = idle {
             reader
         } else {
-            // A new connection would make the log anew if its name is gone.
+            // A new connection would create the log again if its name is gone.
             self.check_files()?;
             connect(self.path(), self.shared.access).map_err(|source| store_error(self.path(), source))?
         };
@@ -409,7 +409,7 @@ fn open_log(path: &Path) -> std::io::Result<File> {
 /// gone.
 ///
 /// SQLite would make new ones, with new locks, and both processes would write at once. A process that has the store open
-/// holds a lock on the file itself, too, so that nobody else can have the file alone.
+/// holds a lock on the file itself, too, so that no other process can lock it exclusively.
 fn check_names(path: &Path) -> Result<(), StoreError> {
     let cannot_open = |source| StoreError::CannotOpen { path: path.to_owned(), source: Arc::new(source) };
     let names = [log_path(path).map_err(cannot_open)?, index_path(path).map_err(cannot_open)?];
