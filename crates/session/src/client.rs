@@ -19,6 +19,35 @@ use crate::live::{Command, Mailbox};
 use crate::lock::lock;
 use crate::turn::AskId;
 
+/// The clients that are connected and have sent `initialize`, in the order in which they did.
+#[derive(Default)]
+pub(crate) struct Clients(Mutex<Vec<Arc<Client>>>);
+
+impl Clients {
+    /// Adds `client`, unless it is there already.
+    pub(crate) fn add(&self, client: &Arc<Client>) {
+        let mut clients = lock(&self.0);
+        if !clients.contains(client) {
+            clients.push(Arc::clone(client));
+        }
+    }
+
+    /// Removes `client`, whose connection has ended.
+    pub(crate) fn remove(&self, client: &Client) {
+        lock(&self.0).retain(|one| **one != *client);
+    }
+
+    /// The client that has been connected longest.
+    pub(crate) fn first(&self) -> Option<Arc<Client>> {
+        lock(&self.0).first().cloned()
+    }
+
+    /// Calls `visit` with every client.
+    pub(crate) fn each(&self, visit: impl Fn(&Client)) {
+        lock(&self.0).iter().for_each(|client| visit(client));
+    }
+}
+
 /// What to do with a client's answer to a request of ours.
 pub(crate) enum ClientReply {
     /// Give it to the session whose agent asked.

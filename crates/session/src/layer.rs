@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use crate::agent::{AgentSource, Agents, Restore};
-use crate::client::Client;
+use crate::client::{Client, Clients};
 use crate::deny::DenyRules;
 use crate::live::{Command, Live, Mailbox};
 use crate::lock::lock;
@@ -91,6 +91,7 @@ pub struct SessionLayer {
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) agents: Agents,
+    pub(crate) clients: Arc<Clients>,
     pub(crate) options: LayerOptions,
     pub(crate) owner: Owner,
     sessions: Mutex<HashMap<SessionId, Mailbox>>,
@@ -126,12 +127,14 @@ impl LayerSetup {
     pub fn agent(self, agent: impl Into<AgentSource>) -> SessionLayer {
         let Self { store, options, taps } = self;
         let limits = (options.agent_start_limit, options.idle_agent_limit);
-        let agents = Agents::new(agent.into(), limits, taps.agents.clone(), Arc::clone(&store));
+        let clients = Arc::<Clients>::default();
+        let agents = Agents::new(agent.into(), limits, taps.agents.clone(), Arc::clone(&store), Arc::clone(&clients));
         let lease_millis = i64::try_from(options.lease.as_millis()).unwrap_or(i64::MAX);
         let owner = Owner { lease_millis, ..Owner::this_process() };
         let shared = Shared {
             store,
             agents,
+            clients,
             options,
             owner,
             sessions: Mutex::default(),
@@ -188,6 +191,7 @@ impl SessionLayer {
         let (connection, incoming) = Connection::open(reader, writer, options);
         let client = Client::new(connection);
         serve(&self.shared, &client, incoming).await;
+        self.shared.clients.remove(&client);
         client
     }
 

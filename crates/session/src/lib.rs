@@ -64,6 +64,7 @@ mod error;
 mod feed;
 mod hosted;
 mod layer;
+mod layer_methods;
 mod live;
 mod lock;
 mod mcp_servers;

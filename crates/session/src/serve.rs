@@ -146,7 +146,7 @@ impl Desk<'_> {
                 let params = Json::from_stored(text.unwrap_or("{}").to_owned());
                 match read.session_id() {
                     Ok(session) => self.layer.tell_running(&session, Command::Notify { method, params }),
-                    Err(_) => methods::notify_agent(self.layer, self.client, method, params),
+                    Err(_) => methods::notify_agent(self.layer, method, params),
                 }
             }
         }

@@ -1,6 +1,8 @@
-//! The agent's processes: started when needed, shared by all sessions of clients that can do the same.
+//! The agent's processes: started when needed, shared by all sessions.
+//!
+//! Every process is told the same at `initialize`, whichever client needs it: clients attach to sessions, and an agent does
+//! not notice who comes and goes.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
@@ -16,8 +18,7 @@ use super::seat::Seat;
 use super::source::AgentSource;
 use super::strangers::{Stranger, keep_strangers};
 use crate::Error;
-use crate::capabilities::ClientProfile;
-use crate::client::Client;
+use crate::client::Clients;
 use crate::lock::lock;
 
 /// How long to wait before the next start, by how often it failed in a row.
@@ -30,17 +31,21 @@ pub(crate) struct Agents {
     start_limit: Duration,
     idle_limit: Duration,
     tap: Option<Arc<dyn Tap>>,
-    /// One place for each kind of client, by the params of its `initialize`.
-    places: Mutex<HashMap<Json, Arc<tokio::sync::Mutex<Place>>>>,
+    /// The params of `initialize` for every process: those of the first client.
+    initialize: OnceLock<Json>,
+    current: tokio::sync::Mutex<Current>,
     /// Every process that may still run.
     all: Mutex<Vec<Weak<Link>>>,
     store: Arc<dyn SessionStore>,
     /// Where updates go of sessions that nobody knows.
     strangers: OnceLock<mpsc::Sender<Stranger>>,
+    /// Who is asked and told what concerns no session.
+    clients: Arc<Clients>,
 }
 
+/// The process that takes new sessions, and how its starts went.
 #[derive(Default)]
-struct Place {
+struct Current {
     link: Option<Arc<Link>>,
     /// How often in a row the agent failed to start, or ended soon after.
     failures: usize,
@@ -58,38 +63,55 @@ impl Agents {
         (start_limit, idle_limit): (Duration, Duration),
         tap: Option<Arc<dyn Tap>>,
         store: Arc<dyn SessionStore>,
+        clients: Arc<Clients>,
     ) -> Self {
-        let (places, all, strangers) = (Mutex::default(), Mutex::default(), OnceLock::new());
-        Self { source, start_limit, idle_limit, tap, places, all, store, strangers }
+        Self {
+            source,
+            start_limit,
+            idle_limit,
+            tap,
+            initialize: OnceLock::new(),
+            current: tokio::sync::Mutex::default(),
+            all: Mutex::default(),
+            store,
+            strangers: OnceLock::new(),
+            clients,
+        }
     }
 
-    /// A process for clients like `profile`; it is started if there is none.
-    pub(crate) async fn link(&self, profile: &ClientProfile, home: &Arc<Client>) -> Result<Arc<Link>, Error> {
-        let place = Arc::clone(lock(&self.places).entry(profile.initialize.clone()).or_default());
-        // Whoever else wants one waits for the same start.
-        let mut place = place.lock().await;
-        if let Some(link) = place.link.as_ref().filter(|link| link.takes_sessions()) {
+    /// Decides what processes are told at `initialize`, if nothing did before.
+    pub(crate) fn introduce(&self, initialize: &Json) {
+        self.initialize.get_or_init(|| initialize.clone());
+    }
+
+    /// A process that takes sessions; it is started if there is none.
+    pub(crate) async fn link(&self) -> Result<Arc<Link>, Error> {
+        // No client has asked for anything before its `initialize`.
+        let initialize = self.initialize.get().ok_or(Error::Ended)?;
+        // Everyone else who needs a process waits for the same start.
+        let mut current = self.current.lock().await;
+        if let Some(link) = current.link.as_ref().filter(|link| link.takes_sessions()) {
             return Ok(Arc::clone(link));
         }
-        if place.link.take().is_some_and(|link| link.has_answered())
-            || place.started.is_some_and(|started| started.elapsed() > GOOD_RUN)
+        if current.link.take().is_some_and(|link| link.has_answered())
+            || current.started.is_some_and(|started| started.elapsed() > GOOD_RUN)
         {
-            place.failures = 0;
+            current.failures = 0;
         }
-        if let Some(started) = place.started {
-            let pause = BACK_OFF[place.failures.min(BACK_OFF.len() - 1)];
+        if let Some(started) = current.started {
+            let pause = BACK_OFF[current.failures.min(BACK_OFF.len() - 1)];
             tokio::time::sleep_until(started + pause).await;
         }
-        place.started = Some(Instant::now());
-        place.failures += 1;
+        current.started = Some(Instant::now());
+        current.failures += 1;
         let strangers = self.strangers.get_or_init(|| keep_strangers(Arc::clone(&self.store))).clone();
-        let purpose = Purpose { home: Arc::downgrade(home), strangers, tap: self.tap.clone() };
-        let link = Link::start(&self.source, &profile.initialize, purpose, self.start_limit).await?;
+        let purpose = Purpose { clients: Arc::clone(&self.clients), strangers, tap: self.tap.clone() };
+        let link = Link::start(&self.source, initialize, purpose, self.start_limit).await?;
         let mut all = lock(&self.all);
         all.retain(|link| link.strong_count() > 0);
         all.push(Arc::downgrade(&link));
         drop(all);
-        place.link = Some(Arc::clone(&link));
+        current.link = Some(Arc::clone(&link));
         tokio::spawn(stop_when_idle(Arc::downgrade(&link), self.idle_limit));
         Ok(link)
     }
@@ -97,16 +119,16 @@ impl Agents {
     /// A process that serves no client, which is told `initialize`.
     pub(crate) async fn start_alone(&self, initialize: &Json) -> Result<Arc<Link>, Error> {
         let strangers = self.strangers.get_or_init(|| keep_strangers(Arc::clone(&self.store))).clone();
-        let purpose = Purpose { home: Weak::new(), strangers, tap: self.tap.clone() };
+        let purpose = Purpose { clients: Arc::default(), strangers, tap: self.tap.clone() };
         let link = Link::start(&self.source, initialize, purpose, self.start_limit).await?;
         lock(&self.all).push(Arc::downgrade(&link));
         Ok(link)
     }
 
     /// A seat in such a process, for a session. An agent that can't isolate sessions has one process for each.
-    pub(crate) async fn seat(&self, profile: &ClientProfile, home: &Arc<Client>) -> Result<Seat, Error> {
+    pub(crate) async fn seat(&self) -> Result<Seat, Error> {
         loop {
-            let link = self.link(profile, home).await?;
+            let link = self.link().await?;
             // Somebody else may have been faster.
             if let Some(seat) = Seat::take(&link, self.source.sharing()) {
                 return Ok(seat);

@@ -4,7 +4,7 @@
 //! the session it is for. An answer is handed on like any other message, so what was said before it arrives before it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rejoin_transcript::json::{Members, Object};
@@ -23,7 +23,7 @@ use super::source::{AgentSource, Body};
 use super::strangers::Stranger;
 use crate::Error;
 use crate::capabilities::{AgentCapabilities, PROTOCOL_VERSION};
-use crate::client::Client;
+use crate::client::Clients;
 use crate::lock::lock;
 
 /// How many bytes of updates are taken in before they are recorded.
@@ -58,8 +58,8 @@ pub(crate) struct Link {
     pub(super) has_answered: AtomicBool,
     /// Whether it is being ended.
     is_ending: AtomicBool,
-    /// The client for which it was started: what concerns no session goes there.
-    pub(super) home: Weak<Client>,
+    /// Who is asked and told what concerns no session.
+    pub(super) clients: Arc<Clients>,
     /// Where updates go of sessions that nobody knows.
     pub(super) strangers: mpsc::Sender<Stranger>,
     /// What it was given that is not to be logged or recorded.
@@ -70,8 +70,8 @@ pub(crate) struct Link {
 
 /// What an agent process is started for.
 pub(crate) struct Purpose {
-    /// The client: what concerns no session goes there.
-    pub(crate) home: Weak<Client>,
+    /// Who is asked and told what concerns no session.
+    pub(crate) clients: Arc<Clients>,
     /// Where updates go of sessions that nobody knows.
     pub(crate) strangers: mpsc::Sender<Stranger>,
     /// Sees every line from and to the agent.
@@ -103,7 +103,7 @@ impl Link {
         purpose: Purpose,
         limit: Duration,
     ) -> Result<Arc<Self>, Error> {
-        let Purpose { home, strangers, tap } = purpose;
+        let Purpose { clients, strangers, tap } = purpose;
         let secrets = Arc::<Secrets>::default();
         let (body, input, output) = source.start(&secrets)?;
         let tap = tap.map(|tap| HidingTap::over(tap, &secrets));
@@ -121,7 +121,7 @@ impl Link {
             gone: watch::Sender::new(None),
             has_answered: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
-            home,
+            clients,
             strangers,
             secrets,
             room: Arc::new(Semaphore::new(ROOM as usize)),

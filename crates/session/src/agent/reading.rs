@@ -66,10 +66,9 @@ impl Link {
             let id = Members::read(params.get()).and_then(|members| RequestId::parse(members.get("requestId")?));
             let Some(id) = id else { return };
             let session = self.lock().settle(&id);
-            match (session, self.home.upgrade()) {
-                (Some(session), _) => self.hand_on(&session, AgentEvent::TookBack { id }).await,
-                (None, Some(home)) => home.withdraw(&id),
-                (None, None) => {}
+            match session {
+                Some(session) => self.hand_on(&session, AgentEvent::TookBack { id }).await,
+                None => self.clients.each(|client| client.withdraw(&id)),
             }
             return;
         }
@@ -82,21 +81,20 @@ impl Link {
             update.room = Arc::clone(&self.room).acquire_many_owned(bytes).await.ok();
             return self.hand_on(&session, AgentEvent::Update(update)).await;
         }
-        match (session_of(&params), self.home.upgrade()) {
-            (Some(session), _) => self.hand_on(&session, AgentEvent::Told { method, params }).await,
-            (None, Some(home)) => home.tell(&method, params.get()),
-            (None, None) => {}
+        match session_of(&params) {
+            Some(session) => self.hand_on(&session, AgentEvent::Told { method, params }).await,
+            None => self.clients.each(|client| client.tell(&method, params.get())),
         }
     }
 
     async fn asked(self: &Arc<Self>, id: RequestId, method: String, params: Option<Box<RawValue>>) {
         let params = params.unwrap_or_else(empty_object);
-        match (session_of(&params), self.home.upgrade()) {
+        match (session_of(&params), self.clients.first()) {
             (Some(session), _) => {
                 self.lock().note_asked(id.clone(), session.clone());
                 self.hand_on(&session, AgentEvent::Asked { id, method, params }).await;
             }
-            (None, Some(home)) => home.ask_for_link(self, id, &method, params.get()),
+            (None, Some(client)) => client.ask_for_link(self, id, &method, params.get()),
             (None, None) => self.respond(&id, Err(&RpcError::new(RpcError::INTERNAL, "no client is there to ask"))),
         }
     }

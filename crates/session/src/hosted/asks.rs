@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::context::Answer;
 use super::{AgentError, Terminal, Turn};
+use crate::layer_methods::{FORK, SET_TITLE};
 
 impl<S> Turn<S> {
     /// Asks the user whether `call` may go on.
@@ -56,7 +57,7 @@ impl<S> Turn<S> {
     /// Names the session, as the user would.
     pub async fn set_title(&self, title: &str) -> Result<(), AgentError> {
         let params = json!({ "sessionId": self.id(), "title": title });
-        let _: Value = self.ask("_rejoin/session/set_title", &params).await?;
+        let _: Value = self.ask(SET_TITLE, &params).await?;
         Ok(())
     }
 
@@ -67,7 +68,7 @@ impl<S> Turn<S> {
         struct Forked {
             session_id: String,
         }
-        let forked: Forked = self.ask("_rejoin/session/fork", &json!({ "sessionId": self.id() })).await?;
+        let forked: Forked = self.ask(FORK, &json!({ "sessionId": self.id() })).await?;
         Ok(forked.session_id)
     }
 

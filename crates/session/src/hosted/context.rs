@@ -2,13 +2,11 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use agent_client_protocol_schema::v1::{
-    ClientCapabilities, ContentBlock, ContentChunk, McpServer, MessageId, Meta, NewSessionRequest, Notice,
-    NoticeSeverity, SessionId, SessionUpdate,
+    ClientCapabilities, McpServer, Meta, NewSessionRequest, SessionId, SessionUpdate,
 };
-use rejoin_store::new_session_id;
 use rejoin_transcript::json::{Object, write_string};
 use rejoin_wire::{Connection, Outcome};
 use serde_json::json;
@@ -16,6 +14,7 @@ use tokio::sync::{Notify, oneshot};
 
 use super::log::Log;
 use super::{AgentError, Past};
+use crate::layer_methods::REMARK;
 use crate::lock::lock;
 
 /// An open session: its folders and servers, and the way to its clients. Cheap to clone.
@@ -35,13 +34,12 @@ pub(super) struct Inner {
     remarks: Mutex<Remarks>,
 }
 
-/// What the user should be told.
+/// Remarks that wait for the layer to know the session.
 #[derive(Default)]
 struct Remarks {
-    waiting: Vec<Notice>,
-    /// Whether the client knows the session.
+    /// The params of each.
+    waiting: Vec<String>,
     is_open: bool,
-    is_in_turn: bool,
 }
 
 impl SessionContext {
@@ -108,57 +106,36 @@ impl SessionContext {
     }
 
     /// Tells the user something that is not part of the conversation, such as that a server can't be reached: as a notice,
-    /// or, to a client without notices, in front of what the agent says next. The model is not to be told of it.
+    /// or, to a client without notices, in front of what the agent says next. The model is not told of it.
     pub async fn remark(&self, title: impl Into<String>, description: impl Into<String>) -> Result<(), AgentError> {
-        let notice = Notice::new(NoticeSeverity::Warning, title).description(description.into());
-        self.remarks().waiting.push(notice);
-        self.send_remarks().await
-    }
-
-    /// The client knows the session now.
-    pub(super) async fn opened(&self) -> Result<(), AgentError> {
-        self.remarks().is_open = true;
-        self.send_remarks().await
-    }
-
-    /// A turn begins.
-    pub(super) async fn turn_began(&self) -> Result<(), AgentError> {
-        self.remarks().is_in_turn = true;
-        self.send_remarks().await
-    }
-
-    /// The turn has ended.
-    pub(super) fn turn_ended(&self) {
-        self.remarks().is_in_turn = false;
-    }
-
-    async fn send_remarks(&self) -> Result<(), AgentError> {
-        let shows_notices = self.client().session.as_ref().is_some_and(|session| session.notices.is_some());
-        let due = {
-            let mut remarks = self.remarks();
-            let is_time = remarks.is_open && (shows_notices || remarks.is_in_turn);
-            if is_time { std::mem::take(&mut remarks.waiting) } else { Vec::new() }
+        let (title, description) = (title.into(), description.into());
+        let params = json!({ "sessionId": self.id(), "title": title, "description": description }).to_string();
+        let is_open = {
+            let mut remarks = lock(&self.0.remarks);
+            if !remarks.is_open {
+                remarks.waiting.push(params.clone());
+            }
+            remarks.is_open
         };
-        for notice in due {
-            let update = if shows_notices { SessionUpdate::Notice(notice) } else { as_message(&notice) };
-            self.send(update).await?;
+        if is_open { self.send_remark(&params).await } else { Ok(()) }
+    }
+
+    /// Sends the remarks that waited until the layer knows the session.
+    pub(super) async fn opened(&self) -> Result<(), AgentError> {
+        let waiting = {
+            let mut remarks = lock(&self.0.remarks);
+            remarks.is_open = true;
+            std::mem::take(&mut remarks.waiting)
+        };
+        for params in waiting {
+            self.send_remark(&params).await?;
         }
         Ok(())
     }
 
-    fn remarks(&self) -> MutexGuard<'_, Remarks> {
-        lock(&self.0.remarks)
+    async fn send_remark(&self, params: &str) -> Result<(), AgentError> {
+        Ok(self.0.connection.notify(REMARK, params).await?)
     }
-}
-
-fn as_message(notice: &Notice) -> SessionUpdate {
-    let description = notice.description.as_deref().unwrap_or_default();
-    let text = format!("{}. {description}\n\n", notice.title);
-    let mut meta = Meta::new();
-    meta.insert("rejoin".to_owned(), json!({ "notice": true }));
-    // It is a message of its own, not the beginning of what the agent says.
-    let id = MessageId::new(new_session_id().as_str());
-    SessionUpdate::AgentMessageChunk(ContentChunk::new(ContentBlock::from(text)).message_id(id).meta(meta))
 }
 
 impl fmt::Debug for SessionContext {

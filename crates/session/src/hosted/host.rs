@@ -191,7 +191,6 @@ impl<A: Agent> Host<A> {
                 if matches!(outcome, Ok(StopReason::Cancelled) | Err(_)) {
                     session.context.0.log.cut_short();
                 }
-                session.context.turn_ended();
                 outcome
             }
             Err(error) => Err(error),
@@ -207,7 +206,6 @@ impl<A: Agent> Host<A> {
     ) -> Result<StopReason, RpcError> {
         let context = session.context.clone();
         let history = context.0.log.begin_turn(&prompt.prompt);
-        context.turn_began().await.map_err(|error| error.to_rpc())?;
         let state = Arc::clone(&session.state);
         let choosing = Arc::clone(session) as Arc<_>;
         let turn = Turn { context, session: state, prompt, cancellation: cancellation.clone(), history, choosing };

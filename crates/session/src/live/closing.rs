@@ -11,8 +11,7 @@ use rejoin_transcript::json::Object;
 use super::{AfterClose, Live};
 use crate::Error;
 use crate::agent::{Link, Seat};
-use crate::capabilities::ClientProfile;
-use crate::client::{Client, Responder};
+use crate::client::Responder;
 use crate::layer::Shared;
 use crate::turn::{Event, Machine};
 
@@ -88,8 +87,7 @@ impl Live {
             kept.push(FormerAgentSession { agent: facts.agent.name.clone(), id: known.id.clone() });
         }
         let open = self.agent.open().map(|agent| (agent.link.clone(), agent.id.clone()));
-        let client = self.opening.as_ref().map(|(_, client, profile)| (Arc::clone(client), profile.clone()));
-        Some(Farewell { kept, open, client })
+        Some(Farewell { kept, open })
     }
 }
 
@@ -99,24 +97,20 @@ struct Farewell {
     kept: Vec<FormerAgentSession>,
     /// Where an agent has the session open, and as which.
     open: Option<(Seat, String)>,
-    /// How to reach it otherwise.
-    client: Option<(Arc<Client>, ClientProfile)>,
 }
 
 impl Farewell {
     /// Tells the agent, if it wants to know.
     async fn say(self, layer: Arc<Shared>, is_deleted: bool) {
-        let Self { kept, open, client } = self;
-        let (link, id) = match (open, client) {
-            (Some((link, id)), _) => (link, Some(id)),
+        let Self { kept, open } = self;
+        let (link, id) = match open {
+            Some((link, id)) => (link, Some(id)),
             // Only to delete is an agent worth starting.
-            (None, Some((client, profile))) if is_deleted && !kept.is_empty() => {
-                match layer.agents.seat(&profile, &client).await {
-                    Ok(link) => (link, None),
-                    Err(_) => return,
-                }
-            }
-            (None, _) => return,
+            None if is_deleted && !kept.is_empty() => match layer.agents.seat().await {
+                Ok(link) => (link, None),
+                Err(_) => return,
+            },
+            None => return,
         };
         let can = link.capabilities();
         if let Some(id) = id.as_ref().filter(|_| can.close) {

@@ -79,6 +79,7 @@ impl Live {
                     self.say_left_out(&reason).await;
                 }
                 AgentEvent::TookBack { id } => self.took_back(&id),
+                AgentEvent::Told { method, params } if self.told_us(&method, params.get()).await => {}
                 AgentEvent::Told { method, params } => {
                     let params = replace_member(params.get(), "sessionId", &write_string(self.id.as_str()));
                     self.subscribers.send(&notification_line(&method, &params.unwrap_or_default()));

@@ -8,8 +8,8 @@ mod asks;
 mod choosing;
 mod closing;
 mod driver;
-mod favours;
 mod hearing;
+mod layer_requests;
 mod opening;
 mod passing;
 mod recording;
@@ -32,7 +32,6 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::Error;
 use crate::agent::{Opening, Position, Remark};
-use crate::capabilities::ClientProfile;
 use crate::choices::Choice;
 use crate::client::{Client, Responder};
 use crate::layer::Shared;
@@ -136,8 +135,8 @@ pub(crate) struct Live {
     pub(crate) recorder: Option<Recorder>,
     pub(crate) subscribers: Subscribers,
     pub(crate) agent: AgentSide,
-    /// What the latest client sent to open it, and that client.
-    pub(crate) opening: Option<(Opening, Arc<Client>, ClientProfile)>,
+    /// What the latest client sent to open it.
+    pub(crate) opening: Option<Opening>,
     pub(crate) machine: Machine,
     /// Where in its turns the session stands.
     turn: Turn,

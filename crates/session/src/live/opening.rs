@@ -28,7 +28,7 @@ impl Live {
             AgentSide::Opening(_) => return Ok(false),
             AgentSide::Closed => {}
         }
-        let Some((opening, client, profile)) = self.opening.clone() else { return Err(Error::Ended) };
+        let Some(opening) = self.opening.clone() else { return Err(Error::Ended) };
         let opener = self.opener(opening);
         let mut session = self.session()?.clone();
         if self.is_agent_lost {
@@ -39,19 +39,19 @@ impl Live {
         let upto = session.facts.running_since.map_or(head, |since| EntryNumber::new(since.get() - 1));
         let (layer, lost) = (Arc::clone(&self.layer), self.lost.take());
         self.agent = AgentSide::Opening(tokio::spawn(async move {
-            let mut seat = layer.agents.seat(&profile, &client).await?;
+            let mut seat = layer.agents.seat().await?;
             if let Some(reason) = lost {
                 return opener.restore_anew(seat, &session, upto, reason.to_owned()).await;
             }
             let is_empty = session.facts.turns == u32::from(session.facts.running_since.is_some());
             if !is_empty && !forgets(&seat, &session, layer.options.restore_limit).await {
                 seat.retire();
-                seat = layer.agents.seat(&profile, &client).await?;
+                seat = layer.agents.seat().await?;
             }
             match opener.restore(seat.clone(), &session, upto).await {
                 // It died of it, or hangs in it, and would again.
                 Err(error) if seat.is_gone() || error.is_timeout() => {
-                    let seat = layer.agents.seat(&profile, &client).await?;
+                    let seat = layer.agents.seat().await?;
                     opener.restore_anew(seat, &session, upto, error.to_string()).await
                 }
                 done => done,
@@ -85,7 +85,7 @@ impl Live {
 
     /// Brings the agent to what is in force now.
     pub(super) fn bring_up_to_date(&mut self, mut opened: Opened) -> Result<(), Error> {
-        let Some((opening, ..)) = self.opening.clone() else { return Err(Error::Ended) };
+        let Some(opening) = self.opening.clone() else { return Err(Error::Ended) };
         let (choices, session) = (self.opener(opening), self.session()?.clone());
         self.agent = AgentSide::Opening(tokio::spawn(async move {
             choices.reapply(&mut opened, &session).await;
@@ -101,48 +101,45 @@ impl Live {
 
     /// Takes what a client sent to open the session; an agent that has it open with other folders or servers has to
     /// open it again.
-    pub(crate) fn set_opening(&mut self, mut opening: Opening, client: &Arc<Client>) {
-        let Some(profile) = client.profile() else { return };
+    pub(crate) fn set_opening(&mut self, mut opening: Opening) {
         if opening.made_with.is_none() {
             opening.made_with = self.made_with();
         }
         let can = self.agent.open().map(|agent| agent.link.capabilities()).unwrap_or_default();
-        let is_same = self.opening.as_ref().is_none_or(|(old, _, old_profile)| {
-            old.is_same_for(&opening, &can) && old_profile.initialize == profile.initialize
-        });
+        let is_same = self.opening.as_ref().is_none_or(|old| old.is_same_for(&opening, &can));
         if !is_same && self.machine.is_in_turn() {
             self.must_reopen = true;
         } else if !is_same {
             self.leave_agent();
         }
-        self.opening = Some((opening, Arc::clone(client), profile));
+        self.opening = Some(opening);
     }
 
     /// What the session was made with: all of it in the process that made it, in others what may be kept.
     fn made_with(&self) -> Option<Json> {
-        let known = self.opening.as_ref().and_then(|(opening, ..)| opening.made_with.clone());
+        let known = self.opening.as_ref().and_then(|opening| opening.made_with.clone());
         let kept = || self.session().ok()?.settings.made_with.as_ref().map(|made_with| made_with.as_json().clone());
         known.or_else(kept)
     }
 
     /// The MCP servers that the latest client gave.
     pub(crate) fn servers_in_force(&self) -> McpServers {
-        self.opening.as_ref().map(|(opening, ..)| opening.mcp.clone()).unwrap_or_default()
+        self.opening.as_ref().map(|opening| opening.mcp.clone()).unwrap_or_default()
     }
 
     /// Has `client` follow, also if it did not open the session.
     pub(crate) fn adopt(&mut self, client: &Arc<Client>) -> Result<(), Error> {
         self.subscribers.add(client, &self.layer.store, &self.id);
-        self.know_opening(client)
+        self.know_opening()
     }
 
-    /// Sees to it that there is a way to open the session, also if `client` did not say how.
-    pub(crate) fn know_opening(&mut self, client: &Arc<Client>) -> Result<(), Error> {
+    /// Sees to it that there is a way to open the session, also if no client said how.
+    pub(crate) fn know_opening(&mut self) -> Result<(), Error> {
         if self.opening.is_none() {
             let cwd = self.session()?.facts.cwd.raw.clone();
             let mcp = McpServers::default();
             let opening = Opening { cwd, directories: Vec::new(), mcp, extra: None, made_with: None };
-            self.set_opening(opening, client);
+            self.set_opening(opening);
         }
         Ok(())
     }

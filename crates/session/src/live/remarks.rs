@@ -25,12 +25,16 @@ impl Live {
         }
     }
 
-    /// Tells the clients that something the agent said was left out because of `reason`: at once, if a turn runs.
+    /// Tells the clients that something the agent said was left out because of `reason`.
     pub(super) async fn say_left_out(&mut self, reason: &str) {
-        self.say(Remark {
-            title: "A message of the agent was left out".to_owned(),
-            description: format!("It is neither shown nor kept: {reason}. Everything else is."),
-        });
+        let title = "A message of the agent was left out".to_owned();
+        let description = format!("It is neither shown nor kept: {reason}. Everything else is.");
+        self.say_now(Remark { title, description }).await;
+    }
+
+    /// As [`Live::say`]; if a turn runs, clients without notices are told at once.
+    pub(super) async fn say_now(&mut self, remark: Remark) {
+        self.say(remark);
         if self.machine.is_in_turn()
             && let Err(error) = self.say_unsaid().await
         {

@@ -85,7 +85,7 @@ pub(crate) struct Forked {
 
 impl Forked {
     pub(super) async fn run(self, live: &mut Live, responder: Responder) {
-        live.set_opening(self.opening, responder.client());
+        live.set_opening(self.opening);
         let result = live.flush().await.and_then(|()| {
             let result = Object::default().with_string("sessionId", live.id.as_str());
             Ok(with_setup(result, &live.session()?.settings, responder.client().shows()).finish())

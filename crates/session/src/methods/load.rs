@@ -100,7 +100,7 @@ impl Entry {
                 tracing::warn!(session = %live.id, %error, "what the client sent to open a session could not be noted");
             }
         }
-        live.set_opening(opening, client);
+        live.set_opening(opening);
         if live.layer.options.restore == Restore::Required && !live.machine.is_in_turn() {
             live.open_now().await?;
         }

@@ -31,7 +31,7 @@ impl New {
         let client = Arc::clone(responder.client());
         let layer = Arc::clone(&live.layer);
         let outcome = tokio::select! {
-            made = self.make(live, &client) => made,
+            made = self.make(live) => made,
             () = layer.ended() => Err(Error::Ended),
         };
         match outcome {
@@ -39,7 +39,7 @@ impl New {
                 let result = Self::result(&opened, live, &client);
                 let feed = live.subscribers.add(&client, &live.layer.store, &live.id);
                 responder.answer_in(&feed, Ok(result));
-                live.set_opening(self.opening, &client);
+                live.set_opening(self.opening);
                 let remarks = std::mem::take(&mut opened.remarks);
                 live.has_open(opened);
                 for remark in remarks {
@@ -50,9 +50,8 @@ impl New {
         }
     }
 
-    async fn make(&self, live: &mut Live, client: &Arc<Client>) -> Result<Opened, Error> {
-        let profile = client.profile().ok_or(Error::Ended)?;
-        let seat = live.layer.agents.seat(&profile, client).await?;
+    async fn make(&self, live: &mut Live) -> Result<Opened, Error> {
+        let seat = live.layer.agents.seat().await?;
         let opened = live.opener(self.opening.clone()).open_new(seat).await?;
         let mut session = Session::new(live.id.clone(), resolve_cwd(&self.opening.cwd), opened.link.info(), now());
         session.facts.additional_directories.clone_from(&self.opening.directories);

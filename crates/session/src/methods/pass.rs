@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use rejoin_transcript::Json;
 
-use crate::Error;
-use crate::client::{Client, InFlight, Responder};
+use crate::client::{InFlight, Responder};
 use crate::layer::Shared;
 use crate::live::{Live, Passed};
 
@@ -21,7 +20,7 @@ impl Pass {
     }
 
     pub(super) fn run(self, live: &mut Live, responder: Responder) {
-        match live.know_opening(&Arc::clone(responder.client())) {
+        match live.know_opening() {
             Ok(()) => live.pass(Passed { method: self.method, params: self.params, responder }),
             Err(error) => live.respond(responder, Err(error)),
         }
@@ -33,27 +32,22 @@ pub(super) fn run(layer: &Arc<Shared>, method: &str, params: Option<&str>, respo
     let (layer, method) = (Arc::clone(layer), method.to_owned());
     let params = params.unwrap_or("{}").to_owned();
     tokio::spawn(async move {
-        let client = Arc::clone(responder.client());
-        let outcome = match client.profile() {
-            Some(profile) => match layer.agents.link(&profile, &client).await {
-                Ok(link) => {
-                    let note = |id| responder.waits_for(InFlight::Agent(Arc::downgrade(&link), id));
-                    link.pass(&method, &params, note).await
-                }
-                Err(error) => Err(error),
-            },
-            None => Err(Error::NotInitialized { method }),
+        let outcome = match layer.agents.link().await {
+            Ok(link) => {
+                let note = |id| responder.waits_for(InFlight::Agent(Arc::downgrade(&link), id));
+                link.pass(&method, &params, note).await
+            }
+            Err(error) => Err(error),
         };
         responder.answer(outcome.map(|result| result.get().to_owned()));
     });
 }
 
 /// Passes on a notification that is about no session.
-pub(crate) fn notify_agent(layer: &Arc<Shared>, client: &Arc<Client>, method: String, params: Json) {
-    let (layer, client) = (Arc::clone(layer), Arc::clone(client));
+pub(crate) fn notify_agent(layer: &Arc<Shared>, method: String, params: Json) {
+    let layer = Arc::clone(layer);
     tokio::spawn(async move {
-        let Some(profile) = client.profile() else { return };
-        if let Ok(link) = layer.agents.link(&profile, &client).await {
+        if let Ok(link) = layer.agents.link().await {
             link.notify(&method, params.as_str());
         }
     });

@@ -459,3 +459,19 @@ async fn an_empty_session_that_is_opened_with_other_servers_keeps_all_that_it_wa
     let given = world.agent_got("session/new");
     assert_eq!((given.len(), &given[1]["_meta"], world.agent_got("session/load").len()), (2, &meta, 0));
 }
+
+#[tokio::test]
+async fn clients_with_different_initialize_share_the_agent_and_its_session() {
+    let world = plain_agent().start();
+    let (client, session) = world.client_with_session().await;
+    client.turn(&session, "say one").await;
+    let other = world.client_that_can(json!({ "fs": { "readTextFile": true } })).await;
+
+    other.load(&session, world.cwd()).await;
+    other.turn(&session, "say two").await;
+    client.turn(&session, "say three").await;
+
+    let counts =
+        ["initialize", "session/new", "session/load", "session/resume"].map(|method| world.agent_got(method).len());
+    assert_eq!(counts, [1, 1, 0, 0]);
+}
