@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use rejoin_transcript::{EntryNumber, SessionFacts, Shelf};
 use rusqlite::{Row, params};
@@ -42,7 +43,7 @@ impl Match {
 
 /// A session that has some, and the best of them.
 struct Found {
-    facts: SessionFacts,
+    facts: Rc<SessionFacts>,
     best: Match,
     hits: u32,
 }
@@ -67,14 +68,15 @@ fn find(db: &Db<'_>, terms: &Terms, query: &SearchQuery) -> Result<Vec<Found>, S
          CROSS JOIN passage ON passage.id = passage_text.rowid
          WHERE passage_text MATCH ?1 ORDER BY passage_text.rowid DESC"
     );
-    let mut sessions_of: HashMap<Log, Vec<(EntryNumber, SessionFacts)>> = HashMap::new();
+    let mut family = Family { db, owner: &query.owner, logs: HashMap::new() };
+    let mut sessions_of: HashMap<Log, Vec<(EntryNumber, Rc<SessionFacts>)>> = HashMap::new();
     let (mut found, mut places, mut matches) = (Vec::<Found>::new(), HashMap::new(), 0);
     let visit = |one: Option<Option<Match>>| {
         // A damaged passage is skipped; `verify` names it.
         let Some(one) = one.flatten() else { return Ok(ControlFlow::Continue(())) };
         let sessions = match sessions_of.entry(one.log) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(match sessions_with(db, one.log, &query.owner) {
+            Entry::Vacant(new) => new.insert(match family.sessions_with(one.log) {
                 // What can't be read hides nothing else.
                 Err(StoreError::Damaged { .. }) => Vec::new(),
                 sessions => sessions?,
@@ -87,8 +89,8 @@ fn find(db: &Db<'_>, terms: &Terms, query: &SearchQuery) -> Result<Vec<Found>, S
             if *upto < one.first || (is_title && *upto != EVERYTHING) {
                 continue;
             }
-            let place = *places.entry(facts.session_id.clone()).or_insert_with(|| {
-                found.push(Found { facts: facts.clone(), best: one, hits: 0 });
+            let place = *places.entry(Rc::as_ptr(facts)).or_insert_with(|| {
+                found.push(Found { facts: Rc::clone(facts), best: one, hits: 0 });
                 found.len() - 1
             });
             let session = &mut found[place];
@@ -114,19 +116,43 @@ fn read_match(row: &Row<'_>) -> Option<Match> {
 /// Up to where a session has the entries of its own log.
 const EVERYTHING: EntryNumber = EntryNumber::new(u32::MAX);
 
-/// The sessions of `owner` that have entries of `log`, each with the last of them: its own session, and its forks.
-fn sessions_with(db: &Db<'_>, log: Log, owner: &str) -> Result<Vec<(EntryNumber, SessionFacts)>, StoreError> {
-    let (mut sessions, mut waiting) = (Vec::new(), vec![(log, EVERYTHING)]);
-    while let Some((log, upto)) = waiting.pop() {
-        let sql = format!("SELECT {FACTS} FROM session WHERE log = ?1 AND owner = ?2 AND shelf != ?3");
-        let params = params![log.0, owner, Shelf::Child.code()];
-        // A damaged session must not hide the others; `verify` names it.
-        let facts = db.query_one(&sql, params, |row| Ok(read_facts(row)))?.flatten();
-        sessions.extend(facts.map(|facts| (upto, facts)));
-        let forks = children(db, log)?.into_iter().map(|(child, shared)| (child, shared.min(upto)));
-        waiting.extend(forks);
+/// The sessions and forks that a search met. Each log is read once, however many of its ancestors have matches.
+struct Family<'a> {
+    db: &'a Db<'a>,
+    owner: &'a str,
+    logs: HashMap<Log, Rc<Member>>,
+}
+
+/// A log: its session, if that is the owner's, and the logs that go on from it.
+struct Member {
+    facts: Option<Rc<SessionFacts>>,
+    children: Vec<(Log, EntryNumber)>,
+}
+
+impl Family<'_> {
+    /// The owner's sessions that have entries of `log`, each with the last of them: its own session, and its forks.
+    fn sessions_with(&mut self, log: Log) -> Result<Vec<(EntryNumber, Rc<SessionFacts>)>, StoreError> {
+        let (mut sessions, mut waiting) = (Vec::new(), vec![(log, EVERYTHING)]);
+        while let Some((log, upto)) = waiting.pop() {
+            let member = self.member(log)?;
+            sessions.extend(member.facts.as_ref().map(|facts| (upto, Rc::clone(facts))));
+            waiting.extend(member.children.iter().map(|(child, shared)| (*child, (*shared).min(upto))));
+        }
+        Ok(sessions)
     }
-    Ok(sessions)
+
+    fn member(&mut self, log: Log) -> Result<Rc<Member>, StoreError> {
+        if let Some(known) = self.logs.get(&log) {
+            return Ok(Rc::clone(known));
+        }
+        let sql = format!("SELECT {FACTS} FROM session WHERE log = ?1 AND owner = ?2 AND shelf != ?3");
+        let params = params![log.0, self.owner, Shelf::Child.code()];
+        // A damaged session must not hide the others; `verify` names it.
+        let facts = self.db.query_one(&sql, params, |row| Ok(read_facts(row)))?.flatten().map(Rc::new);
+        let member = Rc::new(Member { facts, children: children(self.db, log)? });
+        self.logs.insert(log, Rc::clone(&member));
+        Ok(member)
+    }
 }
 
 fn to_hit(db: &Db<'_>, terms: &Terms, found: Found) -> Result<Hit, StoreError> {
@@ -141,5 +167,5 @@ fn to_hit(db: &Db<'_>, terms: &Terms, found: Found) -> Result<Hit, StoreError> {
         }
     };
     let snippet = terms.snippet(&text.unwrap_or_default());
-    Ok(Hit { session_id: facts.session_id, title, snippet, entry: best.first, hits })
+    Ok(Hit { session_id: facts.session_id.clone(), title, snippet, entry: best.first, hits })
 }
