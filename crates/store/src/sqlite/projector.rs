@@ -51,23 +51,24 @@ impl Projector {
     pub(super) fn start(database: Database, writer: WriterHandle) -> Self {
         let (jobs, mut queue) = mpsc::unbounded_channel();
         let is_closing = Arc::new(AtomicBool::new(false));
-        let stop = Arc::clone(&is_closing);
+        let work = Projection { writer, is_closing: Arc::clone(&is_closing) };
         let thread = std::thread::spawn(move || {
             while let Some(job) = queue.blocking_recv() {
                 match job {
                     // What is left is marked as pending, and done another time.
-                    _ if stop.load(Ordering::Relaxed) => break,
-                    Job::Project(log) => {
-                        if let Err(error) = database.read_here(|db| project(db, &writer, log)) {
+                    _ if work.is_closing() => break,
+                    Job::Project(log) => match database.read_here(|db| work.project(db, log)) {
+                        Ok(()) | Err(StoreError::Closed) => {}
+                        Err(error) => {
                             tracing::warn!(%error, log = log.0, "could not seal a turn; it will be tried again");
                         }
-                    }
+                    },
                     Job::Scrub => {
-                        if let Err(error) = writer.scrub_here(Scrub::Quick) {
+                        if let Err(error) = work.writer.scrub_here(Scrub::Quick) {
                             tracing::debug!(%error, "what was deleted could not be removed from the files yet");
                         }
                     }
-                    Job::CatchUp(reply) => drop(reply.send(database.read_here(|db| catch_up(db, &writer)))),
+                    Job::CatchUp(reply) => drop(reply.send(database.read_here(|db| work.catch_up(db)))),
                 }
             }
         });
@@ -109,16 +110,84 @@ impl Drop for Projector {
     }
 }
 
-fn catch_up(db: &Db<'_>, writer: &WriterHandle) -> Result<(), StoreError> {
-    let logs = db.query_all("SELECT id FROM log WHERE pending", [], |row| row.get(0).map(Log))?;
-    for log in logs {
-        match project(db, writer, log) {
-            // A damaged session must not keep the others from being found.
-            Err(StoreError::Damaged { what, .. }) => tracing::warn!(what, log = log.0, "could not index a session"),
-            other => other?,
-        }
+/// Makes projections, until the store is closed: then it stops at the next page, and what is left stays marked as pending.
+struct Projection {
+    writer: WriterHandle,
+    is_closing: Arc<AtomicBool>,
+}
+
+impl Projection {
+    fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::Relaxed)
     }
-    Ok(())
+
+    /// Fails with [`StoreError::Closed`] when the store is being closed.
+    fn check_open(&self) -> Result<(), StoreError> {
+        if self.is_closing() { Err(StoreError::Closed) } else { Ok(()) }
+    }
+
+    fn catch_up(&self, db: &Db<'_>) -> Result<(), StoreError> {
+        let logs = db.query_all("SELECT id FROM log WHERE pending", [], |row| row.get(0).map(Log))?;
+        for log in logs {
+            match self.project(db, log) {
+                // A damaged session must not keep the others from being found.
+                Err(StoreError::Damaged { what, .. }) => tracing::warn!(what, log = log.0, "could not index a session"),
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Seals the ended turns of `log`, and indexes what comes behind them for now.
+    fn project(&self, db: &Db<'_>, log: Log) -> Result<(), StoreError> {
+        let Some(standing) = find_standing(db, log)?.filter(|standing| standing.pending != 0) else { return Ok(()) };
+        if standing.pending == pending::WHOLE_INDEX {
+            self.index_sealed(db, log, standing.after)?;
+        }
+        let upto = read::head(db, log)?;
+        let mut segment = Segment::begin(standing.after);
+        let mut after = standing.after;
+        while after < upto {
+            self.check_open()?;
+            let page = read::page_of(db, Stretch { log, after, upto })?;
+            let Some(last) = page.last() else { return Err(read::missing(db, after.next())) };
+            after = last.number;
+            for entry in &page {
+                segment.push(entry);
+                if segment.replay.is_at_end() {
+                    let next = Segment::begin(entry.number);
+                    let sealed = std::mem::replace(&mut segment, next).seal(db)?;
+                    if !self.writer.write_here(move |db| write_segment(db, log, &sealed))? {
+                        // Someone else was faster, or the log is gone.
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        let (begin, open) = (segment.after, segment.passages());
+        self.writer.write_here(move |db| write_open(db, log, begin, &open, (upto, standing.pending)))
+    }
+
+    /// Indexes the turns of `log` that are sealed already, up to `sealed`.
+    fn index_sealed(&self, db: &Db<'_>, log: Log, sealed: EntryNumber) -> Result<(), StoreError> {
+        let mut after = read::origin(db, log)?.upto;
+        let mut segment = Segment::begin(after);
+        while after < sealed {
+            self.check_open()?;
+            let page = read::page_of(db, Stretch { log, after, upto: sealed })?;
+            let Some(last) = page.last() else { return Err(read::missing(db, after.next())) };
+            after = last.number;
+            for entry in &page {
+                segment.push(entry);
+                if segment.replay.is_at_end() || entry.number == sealed {
+                    let segment = std::mem::replace(&mut segment, Segment::begin(entry.number));
+                    let (begin, end, passages) = (segment.after, segment.last, segment.passages());
+                    self.writer.write_here(move |db| write_passages(db, log, begin, end, &passages))?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Where a log's projections stand.
@@ -131,55 +200,6 @@ struct Standing {
 fn find_standing(db: &Db<'_>, log: Log) -> Result<Option<Standing>, StoreError> {
     let read = |row: &Row<'_>| Ok(Standing { after: EntryNumber::new(row.get(0)?), pending: row.get(1)? });
     db.query_one("SELECT sealed, pending FROM log WHERE id = ?1", [log.0], read)
-}
-
-/// Seals the ended turns of `log`, and indexes what comes behind them for now.
-fn project(db: &Db<'_>, writer: &WriterHandle, log: Log) -> Result<(), StoreError> {
-    let Some(standing) = find_standing(db, log)?.filter(|standing| standing.pending != 0) else { return Ok(()) };
-    if standing.pending == pending::WHOLE_INDEX {
-        index_sealed(db, writer, log, standing.after)?;
-    }
-    let upto = read::head(db, log)?;
-    let mut segment = Segment::begin(standing.after);
-    let mut after = standing.after;
-    while after < upto {
-        let page = read::page_of(db, Stretch { log, after, upto })?;
-        let Some(last) = page.last() else { return Err(read::missing(db, after.next())) };
-        after = last.number;
-        for entry in &page {
-            segment.push(entry);
-            if segment.replay.is_at_end() {
-                let next = Segment::begin(entry.number);
-                let sealed = std::mem::replace(&mut segment, next).seal(db)?;
-                if !writer.write_here(move |db| write_segment(db, log, &sealed))? {
-                    // Someone else was faster, or the log is gone.
-                    return Ok(());
-                }
-            }
-        }
-    }
-    let (begin, open) = (segment.after, segment.passages());
-    writer.write_here(move |db| write_open(db, log, begin, &open, (upto, standing.pending)))
-}
-
-/// Indexes the turns of `log` that are sealed already, up to `sealed`.
-fn index_sealed(db: &Db<'_>, writer: &WriterHandle, log: Log, sealed: EntryNumber) -> Result<(), StoreError> {
-    let mut after = read::origin(db, log)?.upto;
-    let mut segment = Segment::begin(after);
-    while after < sealed {
-        let page = read::page_of(db, Stretch { log, after, upto: sealed })?;
-        let Some(last) = page.last() else { return Err(read::missing(db, after.next())) };
-        after = last.number;
-        for entry in &page {
-            segment.push(entry);
-            if segment.replay.is_at_end() || entry.number == sealed {
-                let segment = std::mem::replace(&mut segment, Segment::begin(entry.number));
-                let (begin, end, passages) = (segment.after, segment.last, segment.passages());
-                writer.write_here(move |db| write_passages(db, log, begin, end, &passages))?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Indexes a sealed segment, unless someone else was faster or the log is gone.
@@ -519,6 +539,7 @@ mod tests {
     use rejoin_transcript::{AgentInfo, Cwd, Json, MessageId, Session, SessionId, Step, TurnEnd};
 
     use super::super::rows::{ReadyStep, insert_session};
+    use super::super::writer::Writer;
     use super::super::{append, delete, fork, leases};
     use super::*;
     use crate::Owner;
@@ -544,14 +565,35 @@ mod tests {
         words.iter().map(prompt).chain([end]).collect()
     }
 
+    #[test]
+    fn a_store_that_is_being_closed_leaves_the_rest_for_another_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let (database, connection) = store_with_source(folder.path());
+        let log = append(&database.on(&connection), 0, turn(1, &["a"]));
+        let writer = Writer::new(database.clone(), connection);
+        let work = Projection { writer: writer.handle(), is_closing: Arc::new(AtomicBool::new(true)) };
+
+        let stopped = database.read_here(|db| work.project(db, log));
+
+        assert!(matches!(stopped, Err(StoreError::Closed)), "{stopped:?}");
+        let standing = database.read_here(|db| find_standing(db, log)).unwrap().unwrap();
+        assert!(standing.pending != 0 && standing.after == EntryNumber::START);
+    }
+
     /// Runs `work` on a store with the session `source`.
     fn with_source(work: impl FnOnce(&Db<'_>)) {
         let folder = tempfile::tempdir().unwrap();
-        let (database, connection) = Database::open(&folder.path().join("sessions.db")).unwrap();
-        let db = database.on(&connection);
+        let (database, connection) = store_with_source(folder.path());
+        work(&database.on(&connection));
+    }
+
+    /// A store in `folder` with the session `source`.
+    fn store_with_source(folder: &std::path::Path) -> (Database, rusqlite::Connection) {
+        let (database, connection) = Database::open(&folder.join("sessions.db")).unwrap();
         let cwd = Cwd { raw: "/p".to_owned(), canonical: "/p".to_owned() };
-        insert_session(&db, &Session::new(id("source"), cwd, AgentInfo::default(), NOW)).unwrap();
-        work(&db);
+        let session = Session::new(id("source"), cwd, AgentInfo::default(), NOW);
+        insert_session(&database.on(&connection), &session).unwrap();
+        (database, connection)
     }
 
     #[test]
