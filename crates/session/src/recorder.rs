@@ -3,11 +3,12 @@
 //! The recorder holds the session's write lease, and knows what is known of the session. If an append fails, what was to
 //! be recorded is not shown, so a client never sees what a reload would not show.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures::TryStreamExt;
 use rejoin_store::{Lease, Owner, SessionStore, StoreError, entries, now};
-use rejoin_transcript::{Entry, EntryNumber, Fact, Session, SessionId, Step, interrupt};
+use rejoin_transcript::{EntryNumber, Fact, Session, SessionId, Step, UnfinishedTurn};
 
 /// The record of one session.
 pub(crate) struct Recorder {
@@ -83,8 +84,13 @@ impl Recorder {
         };
         let before = EntryNumber::new(since.get().saturating_sub(1));
         let id = self.session.facts.session_id.clone();
-        let turn: Vec<Entry> = entries(&*self.store, &id, before).try_collect().await?;
-        self.append(interrupt(&turn, now()), vec![Fact::AgentLost]).await?;
+        let mut turn = UnfinishedTurn::default();
+        let store = Arc::clone(&self.store);
+        let mut entries = pin!(entries(&*store, &id, before));
+        while let Some(entry) = entries.try_next().await? {
+            turn.observe(&entry.step);
+        }
+        self.append(turn.interrupt(now()), vec![Fact::AgentLost]).await?;
         Ok(true)
     }
 

@@ -4,7 +4,7 @@
 //! import that was killed is taken up again, and a session that went on elsewhere goes on here, unless it went on here too.
 
 use futures::{Stream, StreamExt, TryStreamExt, pin_mut};
-use rejoin_transcript::{EntryNumber, Fact, OpenWork, Session, SessionId, Step, StepKind, Timestamp, Turn, TurnEnd};
+use rejoin_transcript::{EntryNumber, Fact, Session, SessionId, Step, StepKind, Timestamp, Turn, UnfinishedTurn};
 
 use crate::{Lease, Owner, SessionStore, StoreError, entries};
 
@@ -45,7 +45,8 @@ pub async fn take_in<E: From<StoreError>>(
         Err(StoreError::SessionExists { .. }) => true,
         created => created.map(|()| false)?,
     };
-    let mut taking = Taking { store, session_id, likeness, last_turn: LastTurn::default(), closed: None };
+    let mut taking =
+        Taking { store, session_id, likeness, last_turn: UnfinishedTurn::default(), last_at: None, closed: None };
     if was_there {
         let Some(begin) = taking.skip_known(&mut steps).await? else { return Ok(Taken::Nothing) };
         store.tell(session_id, vec![Fact::Imported(EntryNumber::MAX)]).await?;
@@ -75,7 +76,8 @@ struct Taking<'a> {
     store: &'a dyn SessionStore,
     session_id: &'a SessionId,
     likeness: Likeness,
-    last_turn: LastTurn,
+    last_turn: UnfinishedTurn,
+    last_at: Option<Timestamp>,
     /// The last turn that is there, if it was closed there and may go on in the history.
     closed: Option<u32>,
 }
@@ -111,7 +113,7 @@ impl Taking<'_> {
         steps: &mut (impl Stream<Item = Result<Step, E>> + Unpin),
     ) -> Result<Option<Step>, E> {
         while let Some(step) = steps.next().await.transpose()? {
-            self.last_turn.observe(&step);
+            self.observe(&step);
             if self.counts(&step) {
                 return Ok(Some(step));
             }
@@ -162,7 +164,7 @@ impl Taking<'_> {
                 Some(step) => step,
                 None => match steps.next().await.transpose()? {
                     Some(step) => {
-                        self.last_turn.observe(&step);
+                        self.observe(&step);
                         step
                     }
                     None => break,
@@ -176,7 +178,11 @@ impl Taking<'_> {
                 n_bytes = 0;
             }
         }
-        batch.extend(self.last_turn.closing_steps().into_iter().filter_map(|step| self.behind_closed(step)));
+        if let Some(at) = self.last_at {
+            // As old as the last step, so that the session does not look as if it had been used.
+            let closing = std::mem::take(&mut self.last_turn).interrupt(at);
+            batch.extend(closing.into_iter().filter_map(|step| self.behind_closed(step)));
+        }
         let last = after.plus(u32::try_from(batch.len()).unwrap_or(u32::MAX));
         let facts = vec![Fact::Imported(last)];
         if batch.is_empty() {
@@ -185,6 +191,11 @@ impl Taking<'_> {
             self.store.append(lease, after, batch, facts).await?;
         }
         Ok(last)
+    }
+
+    fn observe(&mut self, step: &Step) {
+        self.last_at = Some(step.at);
+        self.last_turn.observe(step);
     }
 
     /// `step` as it is appended: what goes on with a turn that was closed here comes behind it, and its end is known.
@@ -199,38 +210,5 @@ impl Taking<'_> {
             _ => {}
         }
         Some(step)
-    }
-}
-
-/// What must be remembered of the last turn to close it.
-#[derive(Default)]
-struct LastTurn {
-    running: Option<(u32, OpenWork)>,
-    last_at: Option<Timestamp>,
-}
-
-impl LastTurn {
-    fn observe(&mut self, step: &Step) {
-        self.last_at = Some(step.at);
-        match (step.kind, step.turn) {
-            (StepKind::Prompt, Turn::In(turn)) => self.running = Some((turn, OpenWork::default())),
-            (StepKind::TurnEnded, Turn::In(turn)) if self.running.as_ref().is_some_and(|(at, _)| *at == turn) => {
-                self.running = None;
-            }
-            (_, Turn::In(turn)) => {
-                if let Some((_, open)) = self.running.as_mut().filter(|(at, _)| *at == turn) {
-                    open.observe(step);
-                }
-            }
-            (_, Turn::After(_)) => {}
-        }
-    }
-
-    /// Nothing, if it has ended. As old as the last step, so that the session does not look as if it had been used.
-    fn closing_steps(&mut self) -> Vec<Step> {
-        let (Some((turn, open)), Some(at)) = (self.running.take(), self.last_at) else { return Vec::new() };
-        let mut steps = open.fail(at, turn);
-        steps.push(Step::turn_ended(at, turn, &TurnEnd::Interrupted));
-        steps
     }
 }

@@ -40,6 +40,6 @@ pub use settings::{InForce, MadeWith, McpServerNames, McpTransport, Settings};
 pub use state::States;
 pub use time::Timestamp;
 pub use title::{Titles, manual_title};
-pub use turn::{OpenWork, TurnEnd, interrupt};
+pub use turn::{OpenWork, TurnEnd, UnfinishedTurn};
 pub use update::{UpdateKind, content_text, with_message_id};
 pub use view::{Fold, Item, Message, Part, Role, State, ToolCall, View, What};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::json::{Members, write_string};
-use crate::{Audience, Entry, Json, Step, StepKind, Timestamp, Turn, UpdateKind};
+use crate::{Audience, Json, Step, StepKind, Timestamp, Turn, UpdateKind};
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,22 +51,37 @@ impl TurnEnd {
     }
 }
 
-/// The steps that close a turn cut short: each tool call and compaction still open is failed and marked as interrupted, then
-/// the turn ends. Nothing, if `entries`, which hold at least the whole last turn, do not end within a turn.
-pub fn interrupt(entries: &[Entry], at: Timestamp) -> Vec<Step> {
-    let begun = entries.iter().rev().find(|entry| entry.step.kind == StepKind::Prompt);
-    let Some(Turn::In(turn)) = begun.map(|entry| entry.step.turn) else { return Vec::new() };
-    let is_in_turn = |entry: &&Entry| entry.step.turn == Turn::In(turn);
-    let mut open = OpenWork::default();
-    for entry in entries.iter().filter(is_in_turn) {
-        if entry.step.kind == StepKind::TurnEnded {
-            return Vec::new();
+/// The last turn of a session, if it has not ended; observes steps one by one, so a long turn costs no memory.
+#[derive(Debug, Default)]
+pub struct UnfinishedTurn {
+    running: Option<(u32, OpenWork)>,
+}
+
+impl UnfinishedTurn {
+    /// Observes the next step.
+    pub fn observe(&mut self, step: &Step) {
+        match (step.kind, step.turn) {
+            (StepKind::Prompt, Turn::In(turn)) => self.running = Some((turn, OpenWork::default())),
+            (StepKind::TurnEnded, Turn::In(turn)) if self.running.as_ref().is_some_and(|(at, _)| *at == turn) => {
+                self.running = None;
+            }
+            (_, Turn::In(turn)) => {
+                if let Some((_, open)) = self.running.as_mut().filter(|(at, _)| *at == turn) {
+                    open.observe(step);
+                }
+            }
+            (_, Turn::After(_)) => {}
         }
-        open.observe(&entry.step);
     }
-    let mut steps = open.fail(at, turn);
-    steps.push(Step::turn_ended(at, turn, &TurnEnd::Interrupted));
-    steps
+
+    /// The steps that close the turn: each tool call and compaction still open is failed and marked as interrupted, then
+    /// the turn ends. None, if no turn is unfinished.
+    pub fn interrupt(self, at: Timestamp) -> Vec<Step> {
+        let Some((turn, open)) = self.running else { return Vec::new() };
+        let mut steps = open.fail(at, turn);
+        steps.push(Step::turn_ended(at, turn, &TurnEnd::Interrupted));
+        steps
+    }
 }
 
 /// What was begun in a turn and has not ended: tool calls, and compactions.
@@ -160,10 +175,14 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{EntryNumber, MessageId};
+    use crate::MessageId;
 
-    fn entries(steps: Vec<Step>) -> Vec<Entry> {
-        (1..).zip(steps).map(|(number, step)| Entry { number: EntryNumber::new(number), step }).collect()
+    fn interrupt(steps: &[Step]) -> Vec<Step> {
+        let mut turn = UnfinishedTurn::default();
+        for step in steps {
+            turn.observe(step);
+        }
+        turn.interrupt(Timestamp::from_millis(5))
     }
 
     fn prompt(turn: u32) -> Step {
@@ -188,16 +207,13 @@ mod tests {
 
     #[test]
     fn an_interrupted_turn_fails_its_open_tool_calls_only() {
-        let steps = interrupt(
-            &entries(vec![
-                prompt(1),
-                update(1, r#"{"sessionUpdate":"tool_call","toolCallId":"done","title":"a","status":"completed"}"#),
-                update(1, r#"{"sessionUpdate":"tool_call","toolCallId":"silent","title":"b"}"#),
-                update(1, r#"{"sessionUpdate":"tool_call","toolCallId":"busy","title":"c","status":"pending"}"#),
-                update(1, r#"{"sessionUpdate":"tool_call_update","toolCallId":"busy","title":"C"}"#),
-            ]),
-            Timestamp::from_millis(5),
-        );
+        let steps = interrupt(&[
+            prompt(1),
+            update(1, r#"{"sessionUpdate":"tool_call","toolCallId":"done","title":"a","status":"completed"}"#),
+            update(1, r#"{"sessionUpdate":"tool_call","toolCallId":"silent","title":"b"}"#),
+            update(1, r#"{"sessionUpdate":"tool_call","toolCallId":"busy","title":"c","status":"pending"}"#),
+            update(1, r#"{"sessionUpdate":"tool_call_update","toolCallId":"busy","title":"C"}"#),
+        ]);
         let bodies: Vec<&str> = steps.iter().map(|step| step.body.as_str()).collect();
         let failed = |id| {
             format!(
@@ -214,7 +230,7 @@ mod tests {
         };
         let other = update(1, r#"{"sessionUpdate":"from_the_future","compactionId":"x","status":"in_progress"}"#);
         let steps = vec![prompt(1), of("a", "in_progress"), of("a", "cancelled"), of("b", "in_progress"), other];
-        let steps = interrupt(&entries(steps), Timestamp::from_millis(5));
+        let steps = interrupt(&steps);
         let failed = r#"{"sessionUpdate":"compaction_update","compactionId":"b","status":"failed","_meta":{"rejoin":{"interrupted":true}}}"#;
         let bodies: Vec<&str> = steps.iter().map(|step| step.body.as_str()).collect();
         assert_eq!(bodies, [failed, r#"{"interrupted":true}"#]);
@@ -229,13 +245,13 @@ mod tests {
             prompt(2),
             update(2, r#"{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"b"}"#),
         ];
-        assert_eq!(interrupt(&entries(steps), Timestamp::from_millis(5)).len(), 1);
+        assert_eq!(interrupt(&steps).len(), 1);
     }
 
     #[test]
     fn a_turn_that_ended_is_left_alone() {
         let end = Step::turn_ended(Timestamp::from_millis(0), 1, &TurnEnd::Interrupted);
-        assert_eq!(interrupt(&entries(vec![prompt(1), end]), Timestamp::from_millis(5)), []);
-        assert_eq!(interrupt(&[], Timestamp::from_millis(5)), []);
+        assert_eq!(interrupt(&[prompt(1), end]), []);
+        assert_eq!(interrupt(&[]), []);
     }
 }

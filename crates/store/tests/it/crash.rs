@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rejoin_store::{Owner, SessionStore, SqliteStore};
-use rejoin_transcript::{EntryNumber, SessionId, interrupt};
+use rejoin_transcript::{EntryNumber, SessionId, UnfinishedTurn};
 
 use rejoin_testing::{at, chunk, create, end, prompt, read_all, replay_all, replay_of};
 
@@ -79,7 +79,11 @@ async fn check(path: &Path, acknowledged: &[(SessionId, u32, String)], crash: u3
         let facts = store.session(session).await.unwrap().facts;
         let lease = store.acquire(session, &Owner::this_process()).await.unwrap();
         assert_eq!(lease.unfinished_since, facts.running_since, "crash {crash}");
-        let closing = interrupt(&entries, at(1));
+        let mut last_turn = UnfinishedTurn::default();
+        for entry in &entries {
+            last_turn.observe(&entry.step);
+        }
+        let closing = last_turn.interrupt(at(1));
         assert_eq!(closing.is_empty(), facts.running_since.is_none(), "crash {crash}");
         store.append(&lease, lease.head, closing, Vec::new()).await.unwrap();
         let entries = read_all(&store, session).await;
