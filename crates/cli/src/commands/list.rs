@@ -1,10 +1,12 @@
 //! `rejoin list`: sessions, the most recently used first.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use rejoin_store::{ArchivedFilter, ListFilter, SessionStore, resolve_cwd};
 use rejoin_transcript::SessionFacts;
+use serde::Serializer;
+use serde::ser::SerializeSeq;
 
 use super::{Context, OWNER, Outcome, count, short_ids, title_of};
 use crate::error::Error;
@@ -80,11 +82,17 @@ pub(super) async fn run(args: ListArgs, context: &mut Context) -> Result<Outcome
     let filter = filter(&args)?;
     let store = context.settings.open_store_to_read()?;
     let limit = limit(args.limit, LIMIT, args.json);
-    let (sessions, has_more) = collect(store.as_ref(), &filter, limit).await?;
     if args.json {
-        let rows: Vec<Row<'_>> = sessions.iter().map(Row::from).collect();
-        context.out.write_json(&rows)?;
-    } else if sessions.is_empty() {
+        write_rows(context, store.as_ref(), &filter, limit).await?;
+        return Ok(Outcome::Done);
+    }
+    let mut sessions = Vec::new();
+    let has_more = visit_pages(store.as_ref(), &filter, limit, |page| {
+        sessions.extend(page);
+        Ok(())
+    })
+    .await?;
+    if sessions.is_empty() {
         write_none(context, &filter)?;
     } else {
         write_sessions(context, store.as_ref(), &sessions, args.resume).await?;
@@ -125,22 +133,41 @@ fn filter(args: &ListArgs) -> Result<ListFilter, Error> {
     Ok(ListFilter { owner: OWNER.to_owned(), cwd, agent: args.agent.clone(), archived })
 }
 
-/// The first `limit` sessions, and whether there are more.
-async fn collect(
+/// Calls `visit` with the first `limit` sessions, page by page; returns whether there are more.
+async fn visit_pages(
     store: &dyn SessionStore,
     filter: &ListFilter,
     limit: u32,
-) -> Result<(Vec<SessionFacts>, bool), Error> {
-    let (mut sessions, mut rest, mut cursor) = (Vec::new(), limit, None);
+    mut visit: impl FnMut(Vec<SessionFacts>) -> Result<(), Error>,
+) -> Result<bool, Error> {
+    let (mut rest, mut cursor) = (limit, None);
     loop {
         let page = store.list(filter, cursor.as_ref(), rest.min(PAGE)).await?;
         rest = rest.saturating_sub(u32::try_from(page.sessions.len()).unwrap_or(u32::MAX));
-        sessions.extend(page.sessions);
+        visit(page.sessions)?;
         if page.next.is_none() || rest == 0 {
-            return Ok((sessions, page.next.is_some()));
+            return Ok(page.next.is_some());
         }
         cursor = page.next;
     }
+}
+
+/// Writes the sessions as a JSON array, a page at a time, so that memory does not grow with their number.
+async fn write_rows(
+    context: &mut Context,
+    store: &dyn SessionStore,
+    filter: &ListFilter,
+    limit: u32,
+) -> Result<(), Error> {
+    let mut serializer = serde_json::Serializer::pretty(&mut context.out);
+    let mut rows = serializer.serialize_seq(None).map_err(io::Error::from)?;
+    let write_page = |page: Vec<SessionFacts>| {
+        let mut facts = page.iter();
+        Ok(facts.try_for_each(|facts| rows.serialize_element(&Row::from(facts))).map_err(io::Error::from)?)
+    };
+    visit_pages(store, filter, limit, write_page).await?;
+    rows.end().map_err(io::Error::from)?;
+    Ok(context.out.write_all(b"\n")?)
 }
 
 fn write_none(context: &mut Context, filter: &ListFilter) -> Result<(), Error> {
