@@ -1,4 +1,4 @@
-//! Why a chat did not end well.
+//! Chat errors, and who can fix each.
 
 use std::io;
 
@@ -6,51 +6,51 @@ use thiserror::Error;
 
 use crate::protocol::{Failure, FailureKind};
 
-/// What went wrong.
+/// An error that ends the chat.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ChatError {
     /// The terminal can't be read, written, or set up.
-    #[error("the terminal can't be used")]
+    #[error("failed to use the terminal")]
     Terminal(#[source] io::Error),
 
-    /// What was asked for can't be written.
-    #[error("the output can't be written")]
+    /// The answer can't be written.
+    #[error("failed to write the output")]
     Output(#[source] io::Error),
 
     /// A request was refused, by the layer or by the agent.
     #[error("{message}")]
     Refused {
-        /// What was said.
+        /// The error message.
         message: String,
-        /// What to do about it.
+        /// How to fix it.
         hint: Option<String>,
-        /// Whose it is.
+        /// Who can fix it.
         blame: Blame,
     },
 
     /// The turn ended before the agent had said all.
-    #[error("the turn has no whole answer: {remark}")]
+    #[error("the answer is incomplete: {remark}")]
     NoWholeAnswer {
         /// Why.
         remark: String,
-        /// Whose it is.
+        /// Who can fix it.
         blame: Blame,
     },
 
     /// The session layer ended before the chat did.
-    #[error("the session layer is gone")]
+    #[error("the session layer closed the connection")]
     LayerGone,
 
-    /// Something in the program failed, and has said so.
-    #[error("a part of the program failed")]
+    /// A task panicked; the panic message was already printed.
+    #[error("an internal task panicked")]
     Panicked,
 }
 
-/// Who can do something about an error.
+/// Who can fix an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blame {
-    /// The user, or whoever configured the program.
+    /// The user, including the configuration.
     User,
     /// The agent.
     Agent,
@@ -59,7 +59,7 @@ pub enum Blame {
 }
 
 impl ChatError {
-    /// Who can do something about it.
+    /// Returns who can fix it.
     pub fn blame(&self) -> Blame {
         match self {
             Self::Terminal(_) | Self::Output(_) => Blame::User,
@@ -68,7 +68,7 @@ impl ChatError {
         }
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Refused { hint, .. } => hint.clone(),
@@ -81,7 +81,7 @@ impl From<Failure> for ChatError {
     fn from(Failure { message, hint, kind }: Failure) -> Self {
         let blame = match kind {
             FailureKind::Agent => Blame::Agent,
-            // Whoever has no key, or is not logged in, can change that.
+            // The user can set a key or log in.
             FailureKind::Login | FailureKind::Layer => Blame::User,
         };
         Self::Refused { message, hint, blame }

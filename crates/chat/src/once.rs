@@ -58,7 +58,7 @@ pub struct OnceOptions {
 /// `stop` comes, the turn is cancelled.
 ///
 /// Must be called inside a Tokio runtime.
-pub async fn ask_once<S>(
+pub async fn prompt_once<S>(
     stream: S,
     options: OnceOptions,
     out: &mut dyn Write,
@@ -254,7 +254,7 @@ impl<S: AsyncRead + AsyncWrite + Send + 'static> Once<'_, S> {
             let title = one_line(call.title.as_deref().unwrap_or(&call.id));
             self.remark(&format!("refused: {title}"))?;
             if self.told.refused.is_empty() {
-                self.remark("hint: the agent may do such things with `--allow`")?;
+                self.remark("hint: pass `--allow` to permit this")?;
             }
             self.told.refused.push(title);
         }

@@ -1,6 +1,6 @@
 //! What a chat is to begin with, and how it is to look.
 
-pub use crate::look::screen::Colours;
+pub use crate::render::screen::Colours;
 
 /// The session to talk in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Start {
 }
 
 /// What the interactive chat runs with.
-pub struct TalkOptions {
+pub struct ChatOptions {
     /// The session to talk in.
     pub start: Start,
     /// The folder of new sessions, an absolute path.

@@ -8,7 +8,7 @@ use std::thread;
 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 
-use crate::look::screen::Size;
+use crate::render::screen::Size;
 
 /// Pasted text comes as such, and not as keys.
 const ENTER: &str = "\x1b[?2004h";

@@ -35,8 +35,8 @@ impl StopReason {
         Some(match self {
             Self::EndTurn => return None,
             Self::Cancelled => "cancelled".to_owned(),
-            Self::MaxTokens => "stopped: the model's limit of tokens is reached".to_owned(),
-            Self::MaxTurnRequests => "stopped: the agent's limit of requests in a turn is reached".to_owned(),
+            Self::MaxTokens => "stopped: the model reached its token limit".to_owned(),
+            Self::MaxTurnRequests => "stopped: the agent reached its limit of requests per turn".to_owned(),
             Self::Refusal => "the agent refused to go on".to_owned(),
             Self::Other(reason) => format!("stopped: {reason}"),
         })

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use rejoin::Transport;
-use rejoin_chat::{Colours, Form, OnceOptions, Permissions, Start, TalkOptions, Talked, ask_once, talk};
+use rejoin_chat::{ChatOptions, ChatOutcome, Colours, Form, OnceOptions, Permissions, Start, prompt_once, run_chat};
 use rejoin_store::{ListFilter, resolve_cwd};
 use rejoin_transcript::{SessionFacts, Timestamp};
 
@@ -237,9 +237,9 @@ async fn talk_until(
     let mut signals = Signals::new().map_err(Error::CannotStart)?;
     let (ours, theirs) = tokio::io::duplex(ROOM);
     let talking = async {
-        match talk(ours, options, signals.any()).await? {
-            Talked::Elsewhere { session_id } => Ok(Some(session_id)),
-            Talked::Left { session_id } => {
+        match run_chat(ours, options, signals.any()).await? {
+            ChatOutcome::Elsewhere { session_id } => Ok(Some(session_id)),
+            ChatOutcome::Quit { session_id } => {
                 // A session finds its own agent.
                 let typed = if choice == Choice::Typed { agent.typed() } else { String::new() };
                 write_way_back(session_id, &typed, context).await?;
@@ -259,9 +259,9 @@ fn others(agent: &AgentArgs, settings: &Settings) -> Box<dyn Fn(&str) -> bool + 
     Box::new(move |name| name != current && names.contains(name))
 }
 
-fn talk_options(start: Start, cwd: &str, context: &Context) -> TalkOptions {
+fn talk_options(start: Start, cwd: &str, context: &Context) -> ChatOptions {
     let home: Option<PathBuf> = context.settings.home.clone();
-    TalkOptions {
+    ChatOptions {
         start,
         cwd: cwd.to_owned(),
         is_of_another: Box::new(|_| false),
@@ -316,7 +316,7 @@ async fn ask(
     let layer = layer_of(agent, context)?;
     let mut signals = Signals::new().map_err(Error::CannotStart)?;
     let (ours, theirs) = tokio::io::duplex(ROOM);
-    let asking = ask_once(ours, options, &mut context.out, &mut context.err, signals.any());
+    let asking = prompt_once(ours, options, &mut context.out, &mut context.err, signals.any());
     let (asked, (), ()) = tokio::join!(asking, layer.serve(Transport::stream(theirs)), layer.tidy());
     asked?;
     Ok(Outcome::Done)

@@ -413,7 +413,7 @@ fn an_answer_can_be_had_as_one_object() {
     {"sessionId":"[ID]","stopReason":"max_tokens","text":"one\n\ntwo","usage":null,"context":{"used":5,"size":10},"toolCalls":[{"toolCallId":"t","title":"Read","kind":null,"status":"completed"}],"refused":[],"notices":[]}
     --- stderr
     ● Read
-    error: the turn has no whole answer: stopped: the model's limit of tokens is reached
+    error: the answer is incomplete: stopped: the model reached its token limit
     --- exit 3
     "#);
 }
@@ -450,7 +450,7 @@ fn what_needs_permission_is_refused_unless_it_is_allowed() {
     {"sessionId":"[ID]","stopReason":"end_turn","text":"the user did not allow it","usage":null,"context":null,"toolCalls":[{"toolCallId":"call-0","title":"Write note.txt","kind":"edit","status":"failed"}],"refused":["Write note.txt"],"notices":[]}
     --- stderr
     refused: Write note.txt
-    hint: the agent may do such things with `--allow`
+    hint: pass `--allow` to permit this
     ✗ Write note.txt
     --- exit 0
     "#);

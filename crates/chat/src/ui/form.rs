@@ -7,10 +7,10 @@ use super::input::{Input, Motion};
 use super::keys::{Action, action, letter};
 use super::menu::{list_lines, row_after, row_before};
 use super::question::Answering;
-use crate::look::line::Line;
-use crate::look::theme::{ACCENT_BOLD, BAD, BOLD, DIM, WARN};
-use crate::look::wrap::{Break, wrap};
 use crate::protocol::{Answer, Field, FieldKind, Form};
+use crate::render::line::Line;
+use crate::render::theme::{ACCENT_BOLD, BAD, BOLD, DIM, WARN};
+use crate::render::wrap::{Break, wrap};
 use crate::text::one_line;
 
 /// A form, as far as it is filled in.

@@ -4,8 +4,8 @@ use anstyle::Style;
 use crossterm::event::KeyEvent;
 
 use super::keys::{Action, action, letter};
-use crate::look::line::Line;
-use crate::look::theme::{ACCENT_BOLD, BOLD, DIM};
+use crate::render::line::Line;
+use crate::render::theme::{ACCENT_BOLD, BOLD, DIM};
 use crate::text::{columns, cut_end};
 
 /// How far a page goes.

@@ -9,7 +9,7 @@ use super::splitter::Piece;
 use super::theme::{ACCENT_BOLD, BAD, BOLD, DIM, THOUGHT, WARN};
 use super::tool_call::tool_call_lines;
 use super::wrap::{Break, wrap, wrap_words};
-use super::{Detail, Look};
+use super::{Detail, RenderContext};
 use crate::protocol::{Failure, PlanEntry, Severity, ToolCall};
 use crate::text::{boundary, cut_end, cut_start, one_line, shown};
 
@@ -45,7 +45,7 @@ pub(crate) enum Item {
 
 impl Item {
     /// Its lines, none wider than the look.
-    pub(crate) fn lines(&self, look: Look<'_>) -> Vec<Line> {
+    pub(crate) fn lines(&self, look: RenderContext<'_>) -> Vec<Line> {
         match self {
             Self::User(text) => user(text, look),
             Self::Said(Piece::Prose(text)) => markdown(text, look.width),
@@ -137,7 +137,7 @@ impl Column {
     }
 
     /// The same with `items` below.
-    pub(crate) fn with<'a>(mut self, items: impl IntoIterator<Item = &'a Item>, look: Look<'_>) -> Self {
+    pub(crate) fn with<'a>(mut self, items: impl IntoIterator<Item = &'a Item>, look: RenderContext<'_>) -> Self {
         for item in items {
             self.put(item.kind(), item.lines(look));
         }
@@ -145,7 +145,7 @@ impl Column {
     }
 }
 
-fn user(text: &str, look: Look<'_>) -> Vec<Line> {
+fn user(text: &str, look: RenderContext<'_>) -> Vec<Line> {
     let (mark, margin) = (Line::styled("❯ ", ACCENT_BOLD), Line::plain("  "));
     let text = shown(text);
     let text: Vec<&str> = text.trim_end().lines().collect();
@@ -162,7 +162,7 @@ fn user(text: &str, look: Look<'_>) -> Vec<Line> {
     lines
 }
 
-fn thought(text: &str, look: Look<'_>) -> Vec<Line> {
+fn thought(text: &str, look: RenderContext<'_>) -> Vec<Line> {
     let mark = Line::styled("✻ ", DIM);
     match look.detail {
         Detail::Folded => {
@@ -189,7 +189,7 @@ pub(crate) fn open_thought(text: &str, width: usize) -> Line {
     Line::styled(cut_start(&text, room), THOUGHT).behind(&mark)
 }
 
-fn notice(severity: Severity, title: &str, description: Option<&str>, look: Look<'_>) -> Vec<Line> {
+fn notice(severity: Severity, title: &str, description: Option<&str>, look: RenderContext<'_>) -> Vec<Line> {
     let style = match severity {
         Severity::Info => DIM,
         Severity::Warning => WARN,
@@ -202,7 +202,7 @@ fn notice(severity: Severity, title: &str, description: Option<&str>, look: Look
     wrap(&line, look.width, Break::Words, &Line::styled("! ", style), &Line::plain("  "))
 }
 
-fn failure_lines(failure: &Failure, look: Look<'_>) -> Vec<Line> {
+fn failure_lines(failure: &Failure, look: RenderContext<'_>) -> Vec<Line> {
     let message = shown(&failure.message);
     let message = message.trim_end().lines().enumerate().flat_map(|(number, line)| {
         let before = if number == 0 { Line::styled("✗ ", BAD) } else { Line::plain("  ") };
@@ -220,8 +220,8 @@ mod tests {
     use super::*;
     use crate::protocol::{FailureKind, PlanStatus};
 
-    fn look(detail: Detail) -> Look<'static> {
-        Look { width: 40, detail, cwd: "/src/app" }
+    fn look(detail: Detail) -> RenderContext<'static> {
+        RenderContext { width: 40, detail, cwd: "/src/app" }
     }
 
     fn all() -> Vec<Item> {

@@ -2,7 +2,7 @@
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
-use crate::look::wrap::{Break, ranges};
+use crate::render::wrap::{Break, ranges};
 use crate::text::{columns, fitting_bytes};
 
 /// What is being typed.

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::transcript::Transcript;
-use crate::look::item::Item;
 use crate::protocol::{Choices, Command, Failure, Severity, StopReason, Update, Usage};
+use crate::render::item::Item;
 
 #[derive(Debug)]
 pub(crate) struct Session {

@@ -1,4 +1,4 @@
-//! How things look: pure functions from what there is to show to lines.
+//! Pure functions that render content as styled lines.
 
 pub(crate) mod item;
 pub(crate) mod line;
@@ -20,9 +20,9 @@ pub(crate) enum Detail {
     Full,
 }
 
-/// What everything is shown by.
+/// The width, level of detail and working directory that all rendering uses.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look<'a> {
+pub(crate) struct RenderContext<'a> {
     pub(crate) width: usize,
     pub(crate) detail: Detail,
     /// The session's folder: paths in it are shown from there.

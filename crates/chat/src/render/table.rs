@@ -76,8 +76,8 @@ fn row_lines(row: &[Line], widths: &[usize], is_right: &[bool], width: usize) ->
 
 #[cfg(test)]
 mod tests {
-    use crate::look::line::Line;
-    use crate::look::markdown::markdown;
+    use crate::render::line::Line;
+    use crate::render::markdown::markdown;
 
     fn shown(text: &str, width: usize) -> String {
         markdown(text, width).iter().map(Line::text).collect::<Vec<_>>().join("\n")

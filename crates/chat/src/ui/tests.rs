@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::chat::Chat;
 use super::{Effect, End, Event, Tag};
-use crate::look::line::Line;
-use crate::look::screen::{Colours, Size};
-use crate::options::{Start, TalkOptions};
+use crate::options::{ChatOptions, Start};
 use crate::protocol::FailureKind;
+use crate::render::line::Line;
+use crate::render::screen::{Colours, Size};
 
 /// A chat, and what it has asked to be done.
 struct Desk {
@@ -27,7 +27,7 @@ struct Desk {
 
 impl Desk {
     fn new(start: Start, width: usize, height: usize) -> Self {
-        let options = TalkOptions {
+        let options = ChatOptions {
             start,
             cwd: "/src/app".to_owned(),
             colours: Colours::Shown,
@@ -300,7 +300,7 @@ fn a_prompt_that_is_sent_during_a_turn_waits_for_its_own() {
     let screen = desk.screen();
     assert!(screen.contains("❯ two") && !screen.contains("queued"), "{screen}");
     desk.answer(Tag::Prompt(1), stopped("max_tokens"));
-    assert!(desk.screen().contains("! stopped: the model's limit of tokens is reached"));
+    assert!(desk.screen().contains("! stopped: the model reached its token limit"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use anstyle::Style;
 use super::line::Line;
 use super::theme::{ACCENT, ADDED, BAD, DIM, GOOD, REMOVED};
 use super::wrap::{Break, wrap};
-use super::{Detail, Look};
+use super::{Detail, RenderContext};
 use crate::protocol::{Diff, DiffLine, Location, ToolCall, ToolContent, ToolStatus};
 use crate::text::{one_line, shown};
 
@@ -22,14 +22,14 @@ const PLACES: usize = 3;
 const MARGIN: &str = "  ";
 
 /// The lines of `call`.
-pub(crate) fn tool_call_lines(call: &ToolCall, look: Look<'_>) -> Vec<Line> {
+pub(crate) fn tool_call_lines(call: &ToolCall, look: RenderContext<'_>) -> Vec<Line> {
     let mut lines = head(call, look);
     lines.extend(body(call, look));
     lines
 }
 
 /// What a call shows beside its head.
-pub(crate) fn body(call: &ToolCall, look: Look<'_>) -> Vec<Line> {
+pub(crate) fn body(call: &ToolCall, look: RenderContext<'_>) -> Vec<Line> {
     let mut lines = Vec::new();
     if let (Detail::Full, Some(input)) = (look.detail, &call.input) {
         lines.extend(boxed(&[Line::styled(shown(input), DIM)], look.width, Break::Anywhere));
@@ -54,7 +54,7 @@ pub(crate) fn body(call: &ToolCall, look: Look<'_>) -> Vec<Line> {
 }
 
 /// What a call is, and how far.
-pub(crate) fn head(call: &ToolCall, look: Look<'_>) -> Vec<Line> {
+pub(crate) fn head(call: &ToolCall, look: RenderContext<'_>) -> Vec<Line> {
     let (mark, style) = mark(call.status);
     let title = one_line(call.title.as_deref().unwrap_or(&call.id));
     let about = about(call, &title, look);
@@ -73,7 +73,7 @@ fn mark(status: Option<ToolStatus>) -> (&'static str, Style) {
 }
 
 /// What is said behind the title: the kind, the places that the title does not name, how much changes.
-fn about(call: &ToolCall, title: &str, look: Look<'_>) -> String {
+fn about(call: &ToolCall, title: &str, look: RenderContext<'_>) -> String {
     let mut parts: Vec<String> = call.kind.iter().filter(|kind| *kind != "other").map(|kind| one_line(kind)).collect();
     let locations = call.locations.iter().flatten();
     let places: Vec<String> = locations.filter_map(|location| place(location, title, look.cwd)).collect();
@@ -113,7 +113,7 @@ fn short(path: &str, cwd: &str) -> String {
 }
 
 /// Output, of which the beginning and the end are shown where it is long.
-fn output(text: &str, look: Look<'_>) -> Vec<Line> {
+fn output(text: &str, look: RenderContext<'_>) -> Vec<Line> {
     let text = shown(unfenced(text));
     let lines: Vec<Line> = text.trim_end().lines().map(|line| Line::styled(line, DIM)).collect();
     boxed(&folded(lines, OUTPUT, look.detail), look.width, Break::Anywhere)
@@ -125,7 +125,7 @@ fn unfenced(text: &str) -> &str {
     inside().unwrap_or(text)
 }
 
-fn change(diff: &Diff, look: Look<'_>) -> Vec<Line> {
+fn change(diff: &Diff, look: RenderContext<'_>) -> Vec<Line> {
     let number = |line: &DiffLine| match line {
         DiffLine::Same(number, _) | DiffLine::Added(number, _) | DiffLine::Removed(number, _) => *number,
         DiffLine::Skipped => 0,
@@ -183,7 +183,7 @@ mod tests {
     }
 
     fn lines(update: Value, detail: Detail) -> String {
-        let look = Look { width: 60, detail, cwd: "/src/app" };
+        let look = RenderContext { width: 60, detail, cwd: "/src/app" };
         let lines = tool_call_lines(&call(update), look);
         assert!(lines.iter().all(|line| line.width() <= look.width), "{lines:#?}");
         lines.iter().map(Line::text).collect::<Vec<_>>().join("\n")

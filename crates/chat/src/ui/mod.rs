@@ -1,9 +1,10 @@
-//! The interactive chat: what came in goes to a state machine, which says what to do and what there is to see.
+//! The interactive chat: a state machine that takes events and returns effects and frames.
 
+mod actions;
 mod chat;
 mod commands;
 mod completion;
-mod details;
+
 mod driver;
 mod form;
 mod history;
@@ -12,22 +13,22 @@ mod keyboard;
 mod keys;
 mod menu;
 mod opening;
+mod pager;
 mod question;
 mod session;
 #[cfg(test)]
 mod tests;
 mod transcript;
 mod view;
-mod wishes;
 
 use crossterm::event::KeyEvent;
 use rejoin_wire::{Received, RequestId, RpcError};
 use serde_json::Value;
 
-use crate::look::screen::Size;
 use crate::protocol::Failure;
+use crate::render::screen::Size;
 
-pub use driver::{Talked, talk};
+pub use driver::{ChatOutcome, run_chat};
 
 /// Something happened.
 #[derive(Debug)]

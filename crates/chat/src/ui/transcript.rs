@@ -5,12 +5,12 @@
 
 use std::collections::VecDeque;
 
-use crate::look::Look;
-use crate::look::item::{Column, Item, Kind, open_thought};
-use crate::look::line::Line;
-use crate::look::splitter::Splitter;
-use crate::look::tool_call::{head, tool_call_lines};
 use crate::protocol::{PlanEntry, Role, Severity, ToolCall, Update};
+use crate::render::RenderContext;
+use crate::render::item::{Column, Item, Kind, open_thought};
+use crate::render::line::Line;
+use crate::render::splitter::Splitter;
+use crate::render::tool_call::{head, tool_call_lines};
 use crate::text::boundary;
 
 /// How much is kept.
@@ -167,7 +167,7 @@ impl Transcript {
     }
 
     /// The lines of what was finished since this was last asked.
-    pub(crate) fn take_finished(&mut self, look: Look<'_>) -> Vec<Line> {
+    pub(crate) fn take_finished(&mut self, look: RenderContext<'_>) -> Vec<Line> {
         let above = (self.n_before..self.n_shown).next_back().and_then(|at| self.kept.get(at));
         let mut column = Column::below(above.map(Item::kind));
         let n_missed = std::mem::take(&mut self.n_missed);
@@ -181,7 +181,7 @@ impl Transcript {
     }
 
     /// The lines of what goes on; of the call `asked`, which is asked about, only what it is.
-    pub(crate) fn open_lines(&self, look: Look<'_>, asked: Option<&str>) -> Vec<Line> {
+    pub(crate) fn open_lines(&self, look: RenderContext<'_>, asked: Option<&str>) -> Vec<Line> {
         let mut column = Column::below(self.kept.back().map(Item::kind));
         for open in &self.open {
             match open {
@@ -222,7 +222,7 @@ impl Transcript {
     }
 
     /// The last `n_rows` lines of what is on the screen; all of it, if no number is given.
-    pub(crate) fn shown_lines(&self, n_rows: Option<usize>, look: Look<'_>) -> Vec<Line> {
+    pub(crate) fn shown_lines(&self, n_rows: Option<usize>, look: RenderContext<'_>) -> Vec<Line> {
         let (mut first, mut n_lines) = (self.n_shown, 0);
         while first > self.n_before && n_rows.is_none_or(|n_rows| n_lines <= n_rows) {
             first -= 1;
@@ -236,7 +236,7 @@ impl Transcript {
     }
 
     /// The lines of all that is kept.
-    pub(crate) fn all_lines(&self, look: Look<'_>) -> Vec<Line> {
+    pub(crate) fn all_lines(&self, look: RenderContext<'_>) -> Vec<Line> {
         let mut lines = Vec::new();
         if self.n_dropped > 0 {
             lines.extend(Item::Remark("what came before is not kept here".to_owned()).lines(look));
@@ -372,9 +372,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::look::Detail;
+    use crate::render::Detail;
 
-    const LOOK: Look<'static> = Look { width: 40, detail: Detail::Folded, cwd: "/src" };
+    const LOOK: RenderContext<'static> = RenderContext { width: 40, detail: Detail::Folded, cwd: "/src" };
 
     fn update(transcript: &mut Transcript, update: &Value) {
         transcript.update(Update::read(update).unwrap());

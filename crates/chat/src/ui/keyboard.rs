@@ -6,10 +6,10 @@ use crossterm::event::KeyEvent;
 use serde_json::json;
 
 use super::chat::{Chat, MenuValue, Stage};
-use super::details::{About, Reading};
 use super::input::{Motion, Vertical};
 use super::keys::{Action, action, letter};
 use super::menu::Picked;
+use super::pager::{PagerContent, PagerState};
 use super::question::{Answering, Question};
 use super::{Effect, End, Tag};
 use crate::protocol::{Answer, Command};
@@ -28,7 +28,7 @@ impl Chat {
             return self.effects.push(Effect::Redraw);
         }
         if let Some(details) = &mut self.details {
-            if details.key(key, self.size) == Reading::Closed {
+            if details.key(key, self.size) == PagerState::Closed {
                 self.details = None;
             }
             return;
@@ -38,7 +38,7 @@ impl Chat {
         }
         self.quits_until = None;
         if action == Some(Action::Details) && self.session.is_some() {
-            return self.open(About::Conversation);
+            return self.open(PagerContent::Conversation);
         }
         if !self.questions.is_empty() && !self.is_typing {
             self.key_of_question(key);
@@ -183,7 +183,7 @@ impl Chat {
         }
         let Some(action) = action else {
             return match letter(key) {
-                Some('?') if self.input.is_empty() => self.open(About::Keys),
+                Some('?') if self.input.is_empty() => self.open(PagerContent::Keys),
                 Some(letter) => {
                     self.input.insert(letter.encode_utf8(&mut [0; 4]));
                     self.edited();

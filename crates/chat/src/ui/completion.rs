@@ -2,8 +2,8 @@
 
 use super::input::{Input, Vertical};
 use super::menu::{list_lines, row_after, row_before};
-use crate::look::line::Line;
 use crate::protocol::Command;
+use crate::render::line::Line;
 use crate::text::one_line;
 
 /// How many are shown at once.

@@ -4,7 +4,7 @@ use crate::protocol::Command;
 
 /// A command of the chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Own {
+pub(crate) enum ChatCommand {
     Mode,
     Model,
     Options,
@@ -15,7 +15,7 @@ pub(crate) enum Own {
     Quit,
 }
 
-impl Own {
+impl ChatCommand {
     const ALL: [Self; 8] =
         [Self::Mode, Self::Model, Self::Options, Self::New, Self::Sessions, Self::Details, Self::Keys, Self::Quit];
 
@@ -52,16 +52,16 @@ impl Own {
 }
 
 /// The command of the chat that `text` is, unless it is one of the `agents`.
-pub(crate) fn own(text: &str, agents: &[Command]) -> Option<Own> {
+pub(crate) fn own(text: &str, agents: &[Command]) -> Option<ChatCommand> {
     let name = text.trim().strip_prefix('/')?;
     let is_agents = agents.iter().any(|command| command.name == name);
-    Own::ALL.into_iter().find(|own| own.name() == name && (!is_agents || own.goes_before_agent()))
+    ChatCommand::ALL.into_iter().find(|own| own.name() == name && (!is_agents || own.goes_before_agent()))
 }
 
 /// All commands that can be typed: the agent's, and ours.
 pub(crate) fn all(agents: &[Command]) -> Vec<Command> {
-    let is_agents = |own: &Own| agents.iter().any(|command| command.name == own.name());
-    let ours = Own::ALL.into_iter().filter(|own| !is_agents(own)).map(|own| Command {
+    let is_agents = |own: &ChatCommand| agents.iter().any(|command| command.name == own.name());
+    let ours = ChatCommand::ALL.into_iter().filter(|own| !is_agents(own)).map(|own| Command {
         name: own.name().to_owned(),
         description: own.description().to_owned(),
         input: None,
@@ -77,9 +77,9 @@ mod tests {
     fn a_command_of_the_agent_goes_before_ours_but_for_modes_and_models() {
         let agents =
             ["quit", "model"].map(|name| Command { name: name.to_owned(), description: String::new(), input: None });
-        assert_eq!(own("/quit", &[]), Some(Own::Quit));
+        assert_eq!(own("/quit", &[]), Some(ChatCommand::Quit));
         assert_eq!(own("/quit", &agents), None);
-        assert_eq!(own(" /model ", &agents), Some(Own::Model));
+        assert_eq!(own(" /model ", &agents), Some(ChatCommand::Model));
         assert_eq!(own("/model x", &agents), None);
         assert_eq!(all(&agents).iter().filter(|command| command.name == "model").count(), 1);
     }
@@ -88,10 +88,10 @@ mod tests {
     fn the_page_about_the_chat_has_all_commands() {
         let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/chat.md")).unwrap();
         let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `/")).collect();
-        let row = |own: Own| {
+        let row = |own: ChatCommand| {
             let (first, rest) = own.description().split_at(1);
             format!("| `/{}` | {}{rest} |", own.name(), first.to_lowercase())
         };
-        assert_eq!(rows, Own::ALL.map(row));
+        assert_eq!(rows, ChatCommand::ALL.map(row));
     }
 }

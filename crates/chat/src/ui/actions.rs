@@ -1,18 +1,18 @@
-//! What the user wants: to say something, to choose, to look.
+//! User actions: sending a prompt, running a chat command, changing an option, opening the pager.
 
 use serde_json::{Value, json};
 
 use super::chat::{Chat, MenuValue, Stage};
-use super::commands::{self, Own};
-use super::details::{About, Details};
+use super::commands::{self, ChatCommand};
 use super::menu::{Menu, MenuRow};
+use super::pager::{Pager, PagerContent};
 use super::question::Question;
 use super::view::key_lines;
 use super::{End, Tag};
-use crate::look::Detail;
-use crate::look::item::Item;
-use crate::look::line::Line;
 use crate::protocol::Choice;
+use crate::render::Detail;
+use crate::render::item::Item;
+use crate::render::line::Line;
 use crate::text::one_line;
 
 impl Chat {
@@ -36,25 +36,25 @@ impl Chat {
         self.n_prompts += 1;
     }
 
-    fn run(&mut self, own: Own) {
+    fn run(&mut self, own: ChatCommand) {
         match own {
-            Own::Mode => {
+            ChatCommand::Mode => {
                 let mode = self.session.as_ref().and_then(|session| session.choices.mode()).map(|it| it.id.clone());
                 self.open_values(|choice| Some(&choice.id) == mode.as_ref());
             }
-            Own::Model => {
+            ChatCommand::Model => {
                 let model = self.session.as_ref().and_then(|session| session.choices.model()).map(|it| it.id.clone());
                 self.open_values(|choice| Some(&choice.id) == model.as_ref());
             }
-            Own::Options => self.open_options(),
-            Own::New | Own::Sessions if self.is_running() => {
+            ChatCommand::Options => self.open_options(),
+            ChatCommand::New | ChatCommand::Sessions if self.is_running() => {
                 self.show(Item::Remark("a turn is running: Esc cancels it".to_owned()));
             }
-            Own::New => self.open_new(),
-            Own::Sessions => self.list(None),
-            Own::Details => self.open(About::Conversation),
-            Own::Keys => self.open(About::Keys),
-            Own::Quit => self.end = Some(End::Quit),
+            ChatCommand::New => self.open_new(),
+            ChatCommand::Sessions => self.list(None),
+            ChatCommand::Details => self.open(PagerContent::Conversation),
+            ChatCommand::Keys => self.open(PagerContent::Keys),
+            ChatCommand::Quit => self.end = Some(End::Quit),
         }
     }
 
@@ -108,12 +108,12 @@ impl Chat {
     }
 
     /// Shows something on a screen of its own.
-    pub(super) fn open(&mut self, about: About) {
+    pub(super) fn open(&mut self, about: PagerContent) {
         let lines = match about {
-            About::Conversation => self.whole_conversation(),
-            About::Keys => key_lines(self.size.width),
+            PagerContent::Conversation => self.whole_conversation(),
+            PagerContent::Keys => key_lines(self.size.width),
         };
-        self.details = Some(Details::new(about, lines, self.size));
+        self.details = Some(Pager::new(about, lines, self.size));
     }
 
     fn whole_conversation(&self) -> Vec<Line> {

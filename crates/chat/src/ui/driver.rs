@@ -17,8 +17,8 @@ use tokio::task::JoinHandle;
 use super::chat::Chat;
 use super::{Effect, End, Event, Tag};
 use crate::error::ChatError;
-use crate::look::screen::Screen;
-use crate::options::TalkOptions;
+use crate::options::ChatOptions;
+use crate::render::screen::Screen;
 use crate::terminal::{self, Terminal};
 
 /// The least time between two frames.
@@ -32,9 +32,9 @@ const BATCH: Duration = Duration::from_millis(10);
 
 /// How a chat ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Talked {
-    /// The user has left.
-    Left {
+pub enum ChatOutcome {
+    /// The user quit.
+    Quit {
         /// The session that can be rejoined, if there is anything in it.
         session_id: Option<String>,
     },
@@ -49,7 +49,11 @@ pub enum Talked {
 /// quits or `stop` comes.
 ///
 /// Must be called inside a Tokio runtime.
-pub async fn talk<S>(stream: S, options: TalkOptions, stop: impl Future<Output = ()>) -> Result<Talked, ChatError>
+pub async fn run_chat<S>(
+    stream: S,
+    options: ChatOptions,
+    stop: impl Future<Output = ()>,
+) -> Result<ChatOutcome, ChatError>
 where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
@@ -83,9 +87,9 @@ where
                 // What comes next stands apart.
                 terminal::write("\n").map_err(ChatError::Terminal)?;
             }
-            Ok(Talked::Elsewhere { session_id: session_id.clone() })
+            Ok(ChatOutcome::Elsewhere { session_id: session_id.clone() })
         }
-        Some(End::Quit) | None => Ok(Talked::Left { session_id: driver.chat.session_to_rejoin() }),
+        Some(End::Quit) | None => Ok(ChatOutcome::Quit { session_id: driver.chat.session_to_rejoin() }),
     }
 }
 

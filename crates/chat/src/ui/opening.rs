@@ -7,9 +7,9 @@ use super::history::History;
 use super::menu::{Menu, MenuRow};
 use super::session::Session;
 use super::{Effect, Tag};
-use crate::look::item::Item;
 use crate::options::Start;
 use crate::protocol::{Choices, Page, Row};
+use crate::render::item::Item;
 use crate::text::one_line;
 
 /// How much of an id is shown.

@@ -1,57 +1,57 @@
-//! Something long on a screen of its own, to be moved through.
+//! A full-screen pager for the whole conversation and the list of keys.
 
 use crossterm::event::KeyEvent;
 
 use super::keys::{Action, action, letter};
-use crate::look::line::Line;
-use crate::look::screen::Size;
-use crate::look::theme::DIM;
+use crate::render::line::Line;
+use crate::render::screen::Size;
+use crate::render::theme::DIM;
 
-/// What is shown.
+/// What the pager shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum About {
+pub(crate) enum PagerContent {
     /// The whole conversation.
     Conversation,
     /// The list of keys.
     Keys,
 }
 
-/// Something long, and where in it we are.
+/// The lines and the scroll position.
 #[derive(Debug)]
-pub(crate) struct Details {
-    about: About,
+pub(crate) struct Pager {
+    about: PagerContent,
     lines: Vec<Line>,
     /// The first line that is shown.
     top: usize,
 }
 
-/// What became of a key.
+/// Whether the pager stays open after a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reading {
+pub(crate) enum PagerState {
     Open,
     Closed,
 }
 
-impl Details {
+impl Pager {
     /// Shows `lines`: a conversation from its end, a list from its beginning.
-    pub(crate) fn new(about: About, lines: Vec<Line>, size: Size) -> Self {
+    pub(crate) fn new(about: PagerContent, lines: Vec<Line>, size: Size) -> Self {
         let top = match about {
-            About::Conversation => lines.len().saturating_sub(body(size)),
-            About::Keys => 0,
+            PagerContent::Conversation => lines.len().saturating_sub(body(size)),
+            PagerContent::Keys => 0,
         };
         Self { about, lines, top }
     }
 
-    pub(crate) fn about(&self) -> About {
+    pub(crate) fn about(&self) -> PagerContent {
         self.about
     }
 
-    pub(crate) fn key(&mut self, key: KeyEvent, size: Size) -> Reading {
+    pub(crate) fn key(&mut self, key: KeyEvent, size: Size) -> PagerState {
         let (page, last) = (body(size), self.lines.len().saturating_sub(body(size)));
         let to = match (action(key), letter(key)) {
             (Some(Action::Cancel | Action::Details | Action::Leave | Action::Interrupt), _)
             | (None, Some('q' | '?')) => {
-                return Reading::Closed;
+                return PagerState::Closed;
             }
             (Some(Action::Up), _) | (None, Some('k')) => self.top.saturating_sub(1),
             (Some(Action::Down | Action::Send), _) | (None, Some('j')) => self.top + 1,
@@ -62,7 +62,7 @@ impl Details {
             _ => self.top,
         };
         self.top = to.min(last);
-        Reading::Open
+        PagerState::Open
     }
 
     /// What fills the screen; `waiting` is said where something else wants the user.
@@ -92,17 +92,20 @@ mod tests {
     #[test]
     fn keys_move_through_it_and_never_beyond() {
         let size = Size { width: 40, height: 4 };
-        let mut details =
-            Details::new(About::Conversation, (1..=10).map(|number| Line::plain(number.to_string())).collect(), size);
+        let mut details = Pager::new(
+            PagerContent::Conversation,
+            (1..=10).map(|number| Line::plain(number.to_string())).collect(),
+            size,
+        );
         let mut first_after = |code| {
             let reading = details.key(KeyEvent::new(code, KeyModifiers::NONE), size);
             (reading, details.screen(size, None)[0].text())
         };
-        assert_eq!(first_after(KeyCode::Down), (Reading::Open, "8".to_owned()));
-        assert_eq!(first_after(KeyCode::PageUp), (Reading::Open, "5".to_owned()));
-        assert_eq!(first_after(KeyCode::Char('g')), (Reading::Open, "1".to_owned()));
-        assert_eq!(first_after(KeyCode::Up), (Reading::Open, "1".to_owned()));
-        assert_eq!(first_after(KeyCode::Char('q')).0, Reading::Closed);
+        assert_eq!(first_after(KeyCode::Down), (PagerState::Open, "8".to_owned()));
+        assert_eq!(first_after(KeyCode::PageUp), (PagerState::Open, "5".to_owned()));
+        assert_eq!(first_after(KeyCode::Char('g')), (PagerState::Open, "1".to_owned()));
+        assert_eq!(first_after(KeyCode::Up), (PagerState::Open, "1".to_owned()));
+        assert_eq!(first_after(KeyCode::Char('q')).0, PagerState::Closed);
         assert_eq!(
             details.screen(size, Some("a question waits")).last().unwrap().text(),
             "↑ ↓ PageUp PageDown g G · q closes · a…"

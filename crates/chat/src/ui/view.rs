@@ -6,13 +6,13 @@ use super::chat::{Chat, Stage};
 use super::keys::BINDINGS;
 use super::question::Question;
 use super::session::Session;
-use crate::look::line::Line;
-use crate::look::plan::plan_lines;
-use crate::look::screen::Frame;
-use crate::look::theme::{ACCENT, ACCENT_BOLD, BOLD, DIM, WARN};
-use crate::look::wrap::{Break, wrap};
-use crate::look::{Detail, Look};
 use crate::protocol::Choice;
+use crate::render::line::Line;
+use crate::render::plan::plan_lines;
+use crate::render::screen::Frame;
+use crate::render::theme::{ACCENT, ACCENT_BOLD, BOLD, DIM, WARN};
+use crate::render::wrap::{Break, wrap};
+use crate::render::{Detail, RenderContext};
 use crate::text::{columns, cut_end, one_line, shown};
 
 /// How many rows the input takes at most.
@@ -51,7 +51,7 @@ impl Chat {
         let bottom = self.bottom();
         let room = self.size.height.saturating_sub(bottom.lines.len() + 1);
         let (width, cwd) = (self.size.width, self.look(Detail::Folded).cwd.to_owned());
-        let look = Look { width, detail: Detail::Folded, cwd: &cwd };
+        let look = RenderContext { width, detail: Detail::Folded, cwd: &cwd };
         let asked = self.questions.front().and_then(Question::call).map(|call| call.id.clone());
         let (mut finished, mut live) = (Vec::new(), Vec::new());
         if let Some(session) = &mut self.session {

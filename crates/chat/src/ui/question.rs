@@ -8,12 +8,12 @@ use serde_json::Map;
 use super::form::FormState;
 use super::keys::{Action, action, letter};
 use super::menu::{row_after, row_before};
-use crate::look::Look;
-use crate::look::line::Line;
-use crate::look::theme::{ACCENT_BOLD, BOLD, DIM, WARN};
-use crate::look::tool_call::body;
-use crate::look::wrap::{Break, wrap, wrap_words};
 use crate::protocol::{Answer, Ask, PermissionKind, PermissionOption, ToolCall};
+use crate::render::RenderContext;
+use crate::render::line::Line;
+use crate::render::theme::{ACCENT_BOLD, BOLD, DIM, WARN};
+use crate::render::tool_call::body;
+use crate::render::wrap::{Break, wrap, wrap_words};
 use crate::text::{one_line, shown};
 
 /// A question that waits for an answer.
@@ -95,7 +95,12 @@ impl Question {
     }
 
     /// Its lines, at most `height`, and where the cursor is in them. `n_more` questions wait behind it.
-    pub(crate) fn lines(&self, look: Look<'_>, height: usize, n_more: usize) -> (Vec<Line>, Option<(usize, usize)>) {
+    pub(crate) fn lines(
+        &self,
+        look: RenderContext<'_>,
+        height: usize,
+        n_more: usize,
+    ) -> (Vec<Line>, Option<(usize, usize)>) {
         let more = if n_more > 0 { format!("  ({n_more} more)") } else { String::new() };
         match (&self.ask, &self.state) {
             (Ask::Permission { call, .. }, State::Options { selected }) => {
@@ -130,7 +135,7 @@ impl Question {
         head: Vec<Line>,
         about: Vec<Line>,
         selected: usize,
-        look: Look<'_>,
+        look: RenderContext<'_>,
         height: usize,
     ) -> Vec<Line> {
         let options = options(&self.ask);
@@ -197,7 +202,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::look::Detail;
+    use crate::render::Detail;
 
     fn permission(kinds: &[&str]) -> Question {
         let options: Vec<_> =
@@ -234,7 +239,7 @@ mod tests {
 
     #[test]
     fn it_shows_what_is_asked_for() {
-        let look = Look { width: 50, detail: Detail::Folded, cwd: "/src" };
+        let look = RenderContext { width: 50, detail: Detail::Folded, cwd: "/src" };
         let shown = |height| {
             let (lines, _) = permission(&["allow_once", "allow_always", "reject_once"]).lines(look, height, 1);
             lines.iter().map(Line::text).collect::<Vec<_>>().join("\n")

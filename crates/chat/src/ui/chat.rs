@@ -11,26 +11,26 @@ use serde_json::Value;
 
 use super::commands;
 use super::completion::Completion;
-use super::details::Details;
 use super::history::History;
 use super::input::Input;
 use super::menu::Menu;
+use super::pager::Pager;
 use super::question::Question;
 use super::session::Session;
 use super::{Effect, End, Event, Tag};
 use crate::client::{Interaction, initialize_params};
-use crate::look::item::Item;
-use crate::look::screen::Size;
-use crate::look::{Detail, Look};
-use crate::options::TalkOptions;
+use crate::options::ChatOptions;
 use crate::protocol::{Answer, Ask, Command, Failure, FailureKind, Page, StopReason, Update, value_of};
+use crate::render::item::Item;
+use crate::render::screen::Size;
+use crate::render::{Detail, RenderContext};
 
-/// Whoever types this fast is not answering a question that just came.
+/// Keys typed within this time of each other are not taken as an answer to a question that just appeared.
 const TYPING: Duration = Duration::from_millis(700);
 
 /// The chat.
 pub(crate) struct Chat {
-    pub(super) options: TalkOptions,
+    pub(super) options: ChatOptions,
     pub(super) size: Size,
     /// When it began.
     pub(super) begun: Instant,
@@ -44,7 +44,7 @@ pub(crate) struct Chat {
     pub(super) menu: Option<Menu<MenuValue>>,
     /// The first of them is asked.
     pub(super) questions: VecDeque<Question>,
-    pub(super) details: Option<Details>,
+    pub(super) details: Option<Pager>,
     /// Until when a second Ctrl-C quits.
     pub(super) quits_until: Option<Instant>,
     pub(super) history: History,
@@ -70,7 +70,7 @@ pub(crate) enum Stage {
     Picking,
     /// A session is being opened.
     Opening,
-    /// It can be talked.
+    /// Ready for prompts.
     Open,
 }
 
@@ -95,7 +95,7 @@ pub(crate) enum MenuValue {
 
 impl Chat {
     /// A chat, and what to do first.
-    pub(crate) fn new(options: TalkOptions, size: Size, now: Instant) -> (Self, Vec<Effect>) {
+    pub(crate) fn new(options: ChatOptions, size: Size, now: Instant) -> (Self, Vec<Effect>) {
         let chat = Self {
             options,
             size,
@@ -180,9 +180,9 @@ impl Chat {
     }
 
     /// How everything is shown.
-    pub(super) fn look(&self, detail: Detail) -> Look<'_> {
+    pub(super) fn look(&self, detail: Detail) -> RenderContext<'_> {
         let cwd = self.session.as_ref().map_or(self.options.cwd.as_str(), |session| session.cwd.as_str());
-        Look { width: self.size.width, detail, cwd }
+        RenderContext { width: self.size.width, detail, cwd }
     }
 
     /// The commands that `input` may become.
